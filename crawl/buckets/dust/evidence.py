@@ -30,7 +30,9 @@ _HOST_ROWS = 2_000_000
 """Rows of a host, and kind of row, that are looked at. Of a larger host every second, fourth …
 group is, whole, so that none is torn and the shares stay what they are."""
 _ALL_ROWS = 16_000_000
-"""The same for all hosts of a bucket."""
+"""The same for all hosts of a bucket: where they have more, each is left fewer."""
+_LEAST_ROWS = 64
+"""Rows that every host is left, however many hosts there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,24 +69,32 @@ def _gather(kind: RowKind, tables: Iterable[pa.Table], halvings: dict[int, int])
         waiting.append(table)
         count += table.num_rows
         if count > most:
-            _halve(halvings, pa.concat_tables(waiting))
-            waiting = [_thinned(pa.concat_tables(waiting), halvings)]
+            waiting = [_fitting(pa.concat_tables(waiting), halvings)]
             count = waiting[0].num_rows
             most = max(_ALL_ROWS, 2 * count)
-    gathered = _thinned(pa.concat_tables(waiting), halvings)
-    if gathered.num_rows > _HOST_ROWS:
-        _halve(halvings, gathered)
-        gathered = _thinned(gathered, halvings)
-    return gathered
+    return _fitting(pa.concat_tables(waiting), halvings)
 
 
-def _halve(halvings: dict[int, int], rows: pa.Table) -> None:
-    """Has every host thinned that has too many of the rows."""
+def _fitting(rows: pa.Table, halvings: dict[int, int]) -> pa.Table:
+    """As many of the rows as may be looked at."""
+    rows = _thinned(rows, halvings)
+    most_of_host = _HOST_ROWS
+    while rows.num_rows > most_of_host:
+        _halve(halvings, rows, most_of_host)
+        rows = _thinned(rows, halvings)
+        if rows.num_rows <= _ALL_ROWS or most_of_host <= _LEAST_ROWS:
+            break
+        most_of_host //= 2
+    return rows
+
+
+def _halve(halvings: dict[int, int], rows: pa.Table, most: int) -> None:
+    """Has every host thinned that has more of the rows."""
     hosts, counts = np.unique(rows["host"].to_numpy(), return_counts=True)
-    for host, count in zip(hosts.tolist(), counts.tolist(), strict=True):
-        if count > _HOST_ROWS:
-            more = int(np.ceil(np.log2(count / _HOST_ROWS)))
-            halvings[host] = halvings.get(host, 0) + more
+    too_many = counts > most
+    for host, count in zip(hosts[too_many].tolist(), counts[too_many].tolist(), strict=True):
+        more = int(np.ceil(np.log2(count / most)))
+        halvings[host] = halvings.get(host, 0) + more
 
 
 def _thinned(rows: pa.Table, halvings: dict[int, int]) -> pa.Table:
@@ -100,11 +110,11 @@ def _columns(rows: pa.Table) -> dict[str, Numbers]:
 
 def _kept(hosts: Numbers, keys: Numbers, halvings: dict[int, int]) -> npt.NDArray[np.bool_]:
     """Which rows of thinned hosts are looked at, by their keys."""
-    keeps = np.ones(len(hosts), np.bool_)
-    for host, times in halvings.items():
-        mask = np.uint64((1 << times) - 1)
-        keeps &= (hosts != np.uint64(host)) | ((keys & mask) == 0)
-    return keeps
+    known = np.array(sorted(halvings), np.uint64)
+    masks = np.array([(1 << halvings[host]) - 1 for host in known.tolist()], np.uint64)
+    places = np.minimum(np.searchsorted(known, hosts), len(known) - 1)
+    is_left_out: npt.NDArray[np.bool_] = (known[places] == hosts) & ((keys & masks[places]) != 0)
+    return ~is_left_out
 
 
 def _names(tables: Iterable[pa.Table]) -> dict[int, tuple[str, DustRule]]:
