@@ -32,7 +32,7 @@ NOTHING_DUE = 1
     "--num-fetchers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Parts of a fetch list, each fetched by a task (default: the cores of the cluster).",
+    help="Parts of a fetch list, each fetched by a task (default: one a task slot of the cluster).",
 )
 @click.option(
     "--max-num-segments",

@@ -62,7 +62,7 @@ _DEFAULTS = RoundOptions()
     "--num-fetchers",
     type=click.IntRange(min=1),
     metavar="N",
-    help="Parts of a fetch list, each fetched by a task (default: the cores of the cluster).",
+    help="Parts of a fetch list, each fetched by a task (default: one a task slot of the cluster).",
 )
 @click.option(
     *("--num-threads", "--threads"),

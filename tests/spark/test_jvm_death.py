@@ -18,6 +18,7 @@ from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-unt
 from crawl.errors import EnvironmentFault
 from crawl.spark import session
 from crawl.spark.faults import reported_faults
+from crawl.spark.java import find_java
 from crawl.spark.jvm_death import JVMDied, cause_of_end, death_of, deaths_ignored, jvm_deaths_told
 from crawl.spark.jvm_process import JvmProcess
 
@@ -172,7 +173,7 @@ def test_a_java_that_dies_as_it_starts(
     """A start script is Java here; only what puts the command line together is a JVM."""
     java = tmp_path / "bin" / "java"
     java.parent.mkdir()
-    real = session.find_java().home / "bin" / "java"
+    real = find_java().home / "bin" / "java"
     java.write_text(WARNS_AND_FAILS.format(java=real, then=then))
     java.chmod(0o755)
     monkeypatch.setattr("pyspark.SparkContext._gateway", None)
