@@ -24,7 +24,8 @@ from crawl.config import Config
 @with_config
 def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> None:
     """Forget old snapshots of the CrawlDb of CRAWL_DIR and delete files that no kept one
-    names. Writers do this themselves; run it to keep fewer.
+    names, and what killed commands left unfinished. Writers do this themselves; run it to keep
+    fewer.
 
     A reader whose snapshot is forgotten meanwhile starts again with the current one; only
     jobs of your own that read the files by name (`crawl snapshots --files`, the Spark format)

@@ -44,11 +44,12 @@ def require_room(output: Folder, *, overwrite: bool) -> None:
 
 
 def make_room(output: Folder) -> None:
-    """Deletes what an earlier export left, and marks the folder as an export's that is not
-    whole. Only behind `require_room`, and under the folder's lock."""
+    """Deletes what an earlier export left, half files too, and marks the folder as an export's
+    that is not whole. Only behind `require_room`, and under the folder's lock."""
     for name in (SUCCESS, MANIFEST, DATA, GONE):
         if output.exists(name):
             output.delete(name)
+    output.drop_uploads()
     output.write(MARK, json.dumps({"nutria_export": _VERSION}).encode() + b"\n")
 
 

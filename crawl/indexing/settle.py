@@ -63,6 +63,8 @@ class _Output:
     names: tuple[str, ...]
     job: str | None
     """The job that published it."""
+    is_elsewhere: bool = False
+    """Whether the folder is not in the crawl's, where the ledger's lock sweeps half files away."""
     is_noted: bool = True
     """Whether the ledger knows of it: then it has nothing where it names nothing."""
 
@@ -119,6 +121,8 @@ def settle_outputs(
         for name in output.stray():
             output.folder.delete(name)
             deleted += 1
+        if output.is_elsewhere:
+            output.folder.drop_uploads()
     return SettledOutputs(tuple(listed), deleted)
 
 
@@ -143,9 +147,11 @@ def _outputs(
         is_here = known is not None and known.address == output_address(spec)
         shards = known.shards if known is not None and is_here else {}
         names = tuple(name for _, name in sorted(shards.items()))
-        yield _Output(spec.id, output_folder(crawl_dir, spec), names, job, is_here)
+        folder, address = output_folder(crawl_dir, spec), output_address(spec)
+        yield _Output(spec.id, folder, names, job, bool(address), is_here)
     for writer, known in noted.items():
         names = tuple(name for _, name in sorted(known.shards.items()))
-        output = _Output(writer, noted_folder(crawl_dir, writer, known), names, job)
+        folder = noted_folder(crawl_dir, writer, known)
+        output = _Output(writer, folder, names, job, bool(known.address))
         if writer not in active and output.is_there():
             yield output

@@ -51,7 +51,8 @@ def collect_garbage(
     crawl_dir: CrawlDir, config: Config, clock: Clock, keep: int | None, *, force: bool
 ) -> GarbageResult:
     """Keeps the newest snapshots of the CrawlDb and of every other dataset, as many as asked
-    for or configured, and deletes the files that none of them names."""
+    for or configured, and deletes the files that none of them names, and what killed writers left
+    unfinished anywhere in the crawl."""
     crawl_dir.require_crawldb()
     newest = config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
     with crawl_dir.writing_crawldb("gc", config, clock, force=force) as transaction:
@@ -63,4 +64,6 @@ def collect_garbage(
             other.keep_newest(newest)
         swept += other.swept
     swept += settle_index(crawl_dir, "gc", config, clock, force=force).deleted
+    if crawl_dir.folder.is_local():  # elsewhere a living writer's cannot be told from a dead one's
+        swept += crawl_dir.folder.drop_uploads()
     return GarbageResult(forgotten, kept, swept, transaction.lock.took_over)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from crawl.errors import StorageError, UsageError
 from crawl.storage.folder import Folder, absolute, split_address
+from crawl.storage.lock import LOCK_NAME
 
 
 def output_place(address: str) -> tuple[Folder, str]:
@@ -17,10 +18,13 @@ def output_place(address: str) -> tuple[Folder, str]:
 def check_output_file(address: str) -> None:
     """Raises what would keep the file from being written, so that nobody works for hours in vain:
     UsageError for a folder, StorageError for a place where nothing can be written. A folder
-    that is not there yet is made."""
+    that is not there yet is made, and half a file that a dead command left is deleted."""
     folder, name = output_place(address)
     probe = f".{name}.writable"
     try:
+        if folder.is_local():  # what was left by whoever died here
+            for each in (name, probe, f"{name}.{LOCK_NAME}"):
+                folder.drop_uploads(each)
         folder.write(probe, b"")
         folder.delete(probe)
     except StorageError as error:

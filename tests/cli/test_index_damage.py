@@ -138,15 +138,29 @@ def test_an_index_of_an_older_format(damaged: IndexedCrawl, crawl: Caller) -> No
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_the_list_of_folders(
-    damaged: IndexedCrawl, crawl: Caller, damage: Callable[[Path], None]
+    damaged: IndexedCrawl,
+    crawl: Caller,
+    caplog: pytest.LogCaptureFixture,
+    damage: Callable[[Path], None],
 ) -> None:
     place = Path(damaged.address, "index", "tantivy")
     damage(place / "FOLDERS")
     assert crawl("search", damaged.address, "alpha").code == 0  # from the copy
     assert "index/tantivy/FOLDERS" in crawl("check", damaged.address).out
     damage(place / "FOLDERS.copy")
+    # the ledger knows them too
+    answer = crawl("search", damaged.address, "one", "--json", "--limit", "50", "--duplicates")
+    assert {hit["url"] for hit in answer.json["results"]} == set(URLS)
+    assert "FOLDERS does not name what is published" in caplog.text
+    assert f"`crawl index {damaged.address}` completes it" in caplog.text
+    checked = crawl("check", damaged.address)
+    assert checked.code == 1 and "--repair` writes them" in checked.err
+    pointers = [place.with_name(name) for name in ("CURRENT", "CURRENT.copy")]
+    for file in pointers:
+        file.rename(file.with_name(f"{file.name}.aside"))
     _one_line(crawl("search", damaged.address, "alpha"), "FOLDERS is ", "--rebuild")
-    assert crawl("check", damaged.address).code == 1
+    for file in pointers:
+        file.with_name(f"{file.name}.aside").rename(file)
     assert crawl("clean", damaged.address, *WRITERS).code == 0  # all that it says is known
     assert crawl("check", damaged.address, "--deep").code == 0
     assert crawl("search", damaged.address, "alpha").code == 0

@@ -51,3 +51,4 @@ def test_a_killed_export_looks_unfinished_and_goes_on(tmp_path: Path) -> None:
             again.export("out", overwrite=True, force=True)
         assert _texts(tried) == after, kind
         assert not (tried / "out" / "LOCK").exists()
+        assert not list((tried / "out").rglob(".*")), kind

@@ -67,6 +67,7 @@ class EmbeddedIndexWriter:
     ) -> EmbeddedIndexWriter:
         """A writer of a new folder with all that another one contains. Files are linked where
         the disk can, so that it takes a moment and no room."""
+        _check_format(base)  # first: of another one is no damage
         require_whole(base, deep=True)
         with _faults_named(folder):
             link_folder(base, folder)
@@ -129,14 +130,13 @@ def open_index(folder: str, *, create: bool = False, files: FileSum | None = Non
     """The index of a folder, which must be of this release's format. `files` is the sum of the list
     of its files, where it is known."""
     place = Path(folder)
-    note = place / FORMAT_FILE
     if not (place / "meta.json").exists():
         if not create:
             raise StorageError(f"{folder} is no folder of an embedded index: {index_anew()}")
         tantivy.Index(schema(), folder)
-        write_atomically(note, _format_note())
+        write_atomically(place / FORMAT_FILE, _format_note())
     else:
-        _check_format(folder, note)
+        _check_format(folder)
         if not create:
             require_whole(folder, files)
     index = tantivy.Index.open(folder)
@@ -164,9 +164,9 @@ def _format_note() -> bytes:
     return json.dumps({"format": FORMAT, "tantivy": version("tantivy")}).encode()
 
 
-def _check_format(folder: str, note: Path) -> None:
+def _check_format(folder: str) -> None:
     try:
-        found = json.loads(note.read_bytes())
+        found = json.loads((Path(folder) / FORMAT_FILE).read_bytes())
     except (FileNotFoundError, ValueError):
         found = None
     number = found.get("format") if isinstance(found, dict) else None

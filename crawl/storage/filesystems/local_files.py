@@ -2,10 +2,15 @@
 
 The bytes go to an unfinished file beside the name, which is then renamed. So a file that is
 there was finished, and one that is short was damaged; no reader ever meets half a file.
+
+Whoever writes an unfinished file holds the system's lock on it (flock) until it has its name, and
+a process that dies gives it back: so what dead writers left can be told from what living ones
+write, and is deleted by anybody at any time.
 """
 
 from __future__ import annotations
 
+import fcntl
 import os
 import uuid
 from collections.abc import Iterator
@@ -15,7 +20,7 @@ from typing import IO, Any
 
 _UNFINISHED = ".unfinished"
 _ATTEMPTS = 5
-"""How often a write is tried: a clean-up may take a living writer's file for a dead one's."""
+"""How often a write is tried: a clean-up may take a file for a dead writer's that is being made."""
 
 
 def is_unfinished(path: str) -> bool:
@@ -57,15 +62,11 @@ def create(files: Any, path: str, data: bytes) -> None:
 @contextmanager
 def open_whole(files: Any, path: str) -> Iterator[IO[bytes]]:
     """A file of any size that has its name when the block ends without a fault."""
-    name = unfinished(path)
-    try:
-        with files.open(name, "wb") as stream:
-            yield stream
+    with _held(files, path) as (name, stream):
+        yield stream
+        stream.close()
         Path(name).replace(path)
         settle_folder(path)
-    finally:
-        with suppress(OSError):
-            Path(name).unlink()
 
 
 def remove_folder(path: str) -> None:
@@ -75,14 +76,30 @@ def remove_folder(path: str) -> None:
 
 
 def drop_unfinished(path: str) -> int:
-    """Deletes what dead writers left below; says how many files that were."""
+    """Deletes what dead writers left below, or beside a file of this name; says how many files
+    that were."""
     dropped = 0
     for folder, _, names in os.walk(path):
-        for name in filter(is_unfinished, names):
-            with suppress(FileNotFoundError):
-                Path(folder, name).unlink()
-                dropped += 1
+        dropped += sum(_drop_if_dead(Path(folder, name)) for name in filter(is_unfinished, names))
+    parent, name = Path(path).parent, Path(path).name
+    with suppress(OSError):
+        beside = [each for each in parent.iterdir() if _is_unfinished_of(name, each.name)]
+        dropped += sum(map(_drop_if_dead, beside))
     return dropped
+
+
+def _is_unfinished_of(name: str, other: str) -> bool:
+    tail = other.removeprefix(f".{name}.")
+    return tail != other and len(tail) == 8 + len(_UNFINISHED) and is_unfinished(other)
+
+
+def _drop_if_dead(file: Path) -> bool:
+    """Deletes an unfinished file that nobody holds; whether it did."""
+    with suppress(OSError), file.open("rb") as stream:
+        fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        file.unlink()
+        return True
+    return False
 
 
 def settle(stream: IO[bytes]) -> None:
@@ -94,15 +111,42 @@ def settle(stream: IO[bytes]) -> None:
 @contextmanager
 def written(files: Any, path: str, data: bytes) -> Iterator[str]:
     """The bytes under another name, which is gone at the end if it was not renamed."""
-    name = unfinished(path)
-    try:
-        with files.open(name, "wb") as stream:
-            stream.write(data)
-            settle(stream)
+    with _held(files, path) as (name, stream):
+        stream.write(data)
+        settle(stream)
+        stream.close()
         yield name
+
+
+@contextmanager
+def _held(files: Any, path: str) -> Iterator[tuple[str, IO[bytes]]]:
+    """An unfinished file that nobody takes for a dead writer's, and its stream; the file is gone at
+    the end if it was not renamed."""
+    name, stream, holder = _begun(files, path)
+    try:
+        with stream:
+            yield name, stream
     finally:
+        os.close(holder)
         with suppress(OSError):
             Path(name).unlink()
+
+
+def _begun(files: Any, path: str) -> tuple[str, IO[bytes], int]:
+    """A new unfinished file, its stream, and a descriptor that holds it beyond the stream's end."""
+    for _ in range(_ATTEMPTS):
+        name = unfinished(path)
+        stream = files.open(name, "wb")
+        holder = os.dup(stream.fileno())
+        with suppress(OSError):  # a disk without such locks, on which nothing is dropped
+            fcntl.flock(holder, fcntl.LOCK_EX)
+        if Path(name).exists():
+            break
+        stream.close()  # somebody dropped it between its creation and the lock
+        os.close(holder)
+    else:
+        raise FileNotFoundError(path)
+    return name, stream, holder
 
 
 def _link(files: Any, name: str, path: str, data: bytes) -> None:
