@@ -14,9 +14,9 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.facade.prechecks import require_folder
 from crawl.inspect.damage import check_crawl, index_remarks, repair_crawl
-from crawl.storage.checking import CheckProgress, CheckResult
+from crawl.inspect.locks import found_locks
+from crawl.storage.checking import CheckFault, CheckProgress, CheckResult
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.lock import lock_owner
 from crawl.telemetry.progress import shown_progress
 
 FAULTS_FOUND = 1
@@ -46,7 +46,8 @@ def command(
 ) -> int:
     """Find damage in CRAWL_DIR: every pointer, manifest, mark and table file of the CrawlDb, the
     segments, LinkDb, link graph, HostDb and index, and the files of index writers. Exit code 0 if
-    all is intact, 1 if something is damaged.
+    all is intact, 1 if something is damaged. What a killed command left, such as its lock or a copy
+    that it did not come to write, is told and is no damage.
 
     A table file is checked by its size, footer and row count; --deep reads all of it and
     verifies checksums and the order of rows. --repair deletes nothing: the CrawlDb goes back
@@ -65,15 +66,18 @@ def command(
     """
     directory = CrawlDir(crawl_dir)
     require_folder(directory)
+    clock = SystemClock()
     found = _check(directory, deep=deep, quiet=quiet)
-    holder = lock_owner(directory.crawldb.folder)
-    if found.faults and holder is not None:
-        clock = SystemClock()
-        remark(f"check: somebody is writing here: {holder.described(clock.now_ms())}")
+    locks = found_locks(directory, config, clock)
+    for lock in locks:
+        if lock.dead is None and (found.faults or found.leftovers):
+            remark(f"check: somebody is writing here: {lock.owner}")
+    dead = [CheckFault(lock.path, f"{lock.owner}: {lock.dead}") for lock in locks if lock.dead]
+    leftovers = [*found.leftovers, *dead]
     done: list[str] = []
     left = found
-    if repairs and found.faults:
-        done = repair_crawl(directory, found, config, SystemClock(), force=force)
+    if repairs and (found.faults or leftovers):
+        done = repair_crawl(directory, found, config, clock, force=force)
         left = _check(directory, deep=deep, quiet=quiet)
     if as_json:
         print_json(
@@ -81,6 +85,7 @@ def command(
                 "files": found.files,
                 "rows": found.rows,
                 "faults": [asdict(fault) for fault in found.faults],
+                "leftovers": [asdict(each) for each in leftovers],
                 **(
                     {"done": done, "left": [asdict(each) for each in left.faults]}
                     if repairs
@@ -89,10 +94,24 @@ def command(
             }
         )
     else:
+        _show_leftovers(crawl_dir, leftovers, repairs=repairs)
         _show(crawl_dir, found, done, left, repairs=repairs)
         for advice in index_remarks(directory, left.faults):
             remark(f"check: {advice}")
     return FAULTS_FOUND if left.faults else 0
+
+
+def _show_leftovers(crawl_dir: str, leftovers: list[CheckFault], *, repairs: bool) -> None:
+    if not leftovers:
+        return
+    rows = [[each.path, each.fault] for each in leftovers]
+    print_table("left by killed commands", ["file", "what it is"], rows)
+    remark(
+        "check: mended what killed commands left"
+        if repairs
+        else "check: that is no damage: the next command that writes there mends it, or"
+        f" `crawl check {crawl_dir} --repair`"
+    )
 
 
 def _show(

@@ -33,6 +33,9 @@ def command(crawl_dir: str, buckets: int, force: bool, spark: SparkOptions, conf
     """
     with open_crawl(crawl_dir, config, spark, command="rebucket") as web:
         done = web.rebucket(buckets, force=force)
+    if done.remarks:
+        remark(f"rebucket: {done.remarks[0]}: nothing to do")
+        return
     remark(
         f"rebucket: {crawl_dir}/crawldb is now snapshot {done.snapshot}"
         f" with {done.db_urls:,} URLs in {done.counters['buckets']:,} buckets"

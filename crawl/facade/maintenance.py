@@ -14,7 +14,8 @@ class Maintenance(Handle):
     """What changes a crawl without crawling."""
 
     def rebucket(self, buckets: int, *, force: bool = False) -> PhaseResult:
-        """Gives a grown CrawlDb more buckets: a multiple of the present number.
+        """Gives a grown CrawlDb more buckets: a multiple of the present number. Where it has so
+        many already, that is said in `remarks`.
 
         >>> web.rebucket(64).snapshot
         """
@@ -22,14 +23,23 @@ class Maintenance(Handle):
 
         with self._working():
             check_whole_number("buckets", buckets)
-            rebucket.check(self._directory.require_crawldb(), buckets)
+            present = self._directory.require_crawldb()
+            rebucket.check(present, buckets)
             require_unlocked(self._directory.crawldb.folder, self._config, force=force)
-            with self._runner() as runner:
-                done = rebucket.run(
-                    runner, self._directory, self._config, buckets, SystemClock(), force=force
-                )
+            remarks: tuple[str, ...] = ()
+            if present.buckets == buckets:
+                done = rebucket.settle(self._directory, self._config, SystemClock(), force=force)
+                address = self._directory.address
+                remarks = (f"{address}/crawldb has {done.buckets:,} buckets already",)
+            else:
+                with self._runner() as runner:
+                    done = rebucket.run(
+                        runner, self._directory, self._config, buckets, SystemClock(), force=force
+                    )
         counters = Counters(urls=done.rows, buckets=done.buckets)
-        return PhaseResult("rebucket", counters, {}, snapshot=done.number, db_urls=done.rows)
+        return PhaseResult(
+            "rebucket", counters, {}, snapshot=done.number, db_urls=done.rows, remarks=remarks
+        )
 
     def rollback(self, to: int | None = None, *, force: bool = False) -> PhaseResult:
         """Makes an older state of the CrawlDb the current one: the one before, or number `to`.
@@ -85,10 +95,12 @@ class Maintenance(Handle):
             >>> web.repair()
         """
         from crawl.inspect.damage import check_crawl, repair_crawl
+        from crawl.inspect.locks import found_locks
 
         with self._working():
             require_folder(self._directory)
             found = check_crawl(self._directory, deep=deep)
-            if not found.faults:
+            locks = found_locks(self._directory, self._config, SystemClock())
+            if not (found.faults or found.leftovers or any(lock.dead for lock in locks)):
                 return []
             return repair_crawl(self._directory, found, self._config, SystemClock(), force=force)

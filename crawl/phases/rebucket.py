@@ -24,11 +24,18 @@ from crawl.storage.manifest import Snapshot
 
 def check(present: Snapshot, buckets: int) -> None:
     """Raises UsageError where the buckets cannot become so many."""
-    if buckets <= present.buckets or buckets % present.buckets:
+    if buckets < present.buckets or buckets % present.buckets:
         raise UsageError(
             f"{buckets} buckets cannot be made of {present.buckets}: give a multiple,"
             f" such as {2 * present.buckets} or {4 * present.buckets}"
         )
+
+
+def settle(crawl_dir: CrawlDir, config: Config, clock: Clock, *, force: bool = False) -> Snapshot:
+    """Takes the lock and gives it back, for a CrawlDb that has its buckets already: whoever made
+    them may have been killed before it had copied its pointer and removed its lock."""
+    with crawl_dir.writing_crawldb("rebucket", config, clock, force=force):
+        return crawl_dir.require_crawldb()
 
 
 @observed("rebucket")
@@ -41,12 +48,14 @@ def run(
     *,
     force: bool = False,
 ) -> Snapshot:
-    """Publishes a snapshot of the same records in `buckets` buckets."""
+    """Publishes a snapshot of the same records in `buckets` buckets, unless there is one."""
     report = Report("rebucket", clock.now_ms(), config.digest(), {"buckets": buckets})
     check(crawl_dir.require_crawldb(), buckets)
     with crawl_dir.writing_crawldb("rebucket", config, clock, force=force) as transaction:
         base = crawl_dir.require_crawldb()
         check(base, buckets)
+        if base.buckets == buckets:
+            return base  # somebody was quicker
         target = crawldb_target(transaction.folder, transaction.place, config)
         target_of_hosts = hosts_target(transaction.folder, transaction.place)
         with timed(report, "split", clock):

@@ -47,6 +47,7 @@ _SCHEMAS = {
     PARSE_DATA: tables.PARSE_DATA,
     PARSE_TEXT: tables.PARSE_TEXT,
 }
+STALE_COPY = "a command was killed before it had copied the file that it wrote"
 _THREADS = 8
 _LOOKS = 3
 
@@ -76,6 +77,9 @@ class CheckResult:
     files: int
     rows: int
     """Of the table files that are whole."""
+    leftovers: list[CheckFault] = field(default_factory=list)
+    """What a command that was killed left undone: copies that are older than their files. That is
+    no damage, and the next command that writes there mends it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +104,7 @@ class CheckedTable:
 class _Checking:
     directory: CrawlDir
     faults: list[CheckFault] = field(default_factory=list)
+    leftovers: list[CheckFault] = field(default_factory=list)
     small: int = 0
     """Small files that were looked at."""
     found: dict[str, CheckedTable] = field(default_factory=dict)
@@ -119,7 +124,8 @@ class _Checking:
             if each.content is None:
                 self.tell(f"{where}/{name}", each.fault or "it is missing")
         if len(contents) == 2 and contents[0] != contents[1]:
-            self.tell(f"{where}/{file.copy}", "it is not what it is the copy of")
+            # both bear their seals: a writer was killed, or is at work, between the two
+            self.leftovers.append(CheckFault(f"{where}/{file.copy}", STALE_COPY))
         return bool(contents)
 
     def found_in(self, file: SealedFile, name: str) -> SealedCopy:
@@ -256,7 +262,8 @@ def _check(directory: CrawlDir, progress: CheckProgress, *, deep: bool) -> Check
                 checking.tell(file.path, fault)
             else:
                 rows += file.rows
-    return CheckResult(checking.faults, checking.small + len(checking.found), rows)
+    files_seen = checking.small + len(checking.found)
+    return CheckResult(checking.faults, files_seen, rows, checking.leftovers)
 
 
 def fault_of(file: CheckedTable, *, deep: bool = False) -> str:

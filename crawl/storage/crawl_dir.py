@@ -14,7 +14,7 @@ from crawl.hints import command
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, absolute
-from crawl.storage.lock import Lock, ShutOut, hold_lock, remove_if_dead
+from crawl.storage.lock import Lock, ShutOut, hold_lock, is_left_by_dead, remove_if_dead
 from crawl.storage.manifest import Snapshot, Timeline
 from crawl.storage.segments import Segment, Segments
 from crawl.storage.snapshot import Dataset, Transaction
@@ -112,12 +112,27 @@ class CrawlDir:
 
     def remove_dead_locks(
         self, segments: Iterable[Segment], command: str, config: Config, clock: Clock
-    ) -> None:
+    ) -> list[str]:
         """Removes the locks of fetches and parses of these segments that died when all was
-        published: nobody is going to take them."""
-        stale_after_ms = lock_timing(config)["stale_after_ms"]
-        for folder in (self.fetching_folder, *(segment.folder for segment in segments)):
-            remove_if_dead(folder, command, clock, stale_after_ms=stale_after_ms)
+        published: nobody is going to take them. What they left half copied is mended. A line of
+        each."""
+        stale_ms = lock_timing(config)["stale_after_ms"]
+        lines = [remove_if_dead(self.fetching_folder, command, clock, stale_after_ms=stale_ms)]
+        for segment in segments:
+            if is_left_by_dead(segment.folder, clock, stale_after_ms=stale_ms):
+                with suppress(Locked), locked(segment.folder, command, config, clock) as lock:
+                    segment.held_by(lock)
+                    lines.append(lock.took_over)
+        return [line for line in lines if line]
+
+    def lock_folders(self) -> list[Folder]:
+        """Every folder that may have a lock."""
+        names = self.segments.folder.names()
+        return [
+            *(dataset.folder for dataset in self.datasets()),
+            self.fetching_folder,
+            *(self.segments.segment(name).folder for name in names),
+        ]
 
     def mend_segments(
         self, segments: Iterable[Segment], command: str, config: Config, clock: Clock

@@ -299,6 +299,12 @@ def _wait_for(folder: Folder, name: str, command: str, clock: Clock) -> Lock:
     raise Locked(f"{folder.path(name)} is still held: {who}")
 
 
+def is_left_by_dead(folder: Folder, clock: Clock, *, stale_after_ms: float) -> bool:
+    """Whether there is a lock that `remove_if_dead` would remove."""
+    found = _look(folder, LOCK_NAME)
+    return found.why_removable(clock.now_ms(), stale_after_ms, force=False) is not None
+
+
 def lock_owner(folder: Folder) -> LockOwner | None:
     """Who is writing there now; None where nobody is."""
     return _look(folder, LOCK_NAME).owner

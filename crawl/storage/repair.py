@@ -62,11 +62,11 @@ class _SegmentRepair:
     def mend(self, segment: Segment, *, applied: bool) -> None:
         where = f"segments/{segment.name}"
         self.job.reports(where)
-        for part in (GENERATE, FETCH, CONTENT, PARSE):
+        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT, PARSE):
             file = segment.manifest_file(part)
             try:
                 if file.heal():
-                    self.job.done.append(f"wrote {where}/{file.name} from its copy")
+                    self.job.done.append(f"made {where}/{file.name} and its copy the same")
             except StorageError:
                 continue  # both are damaged
         if not self._list_is_usable(segment):
@@ -241,7 +241,7 @@ def repair(
     directory: CrawlDir, checked: CheckResult, config: Config, clock: Clock, *, force: bool = False
 ) -> list[str]:
     """Repairs what the check found; lines that tell what was done."""
-    bad = frozenset(fault.path for fault in checked.faults)
+    bad = frozenset(fault.path for fault in (*checked.faults, *checked.leftovers))
     job = Quarantine(directory, bad, f"{QUARANTINE}/{as_segment_name(clock.now_ms())}")
     hold = partial(locked, command="check", config=config, clock=clock, force=force)
     crawldb = directory.crawldb
@@ -261,6 +261,8 @@ def repair(
     for dataset in directory.datasets()[1:]:
         with hold(dataset.folder, shut_out=dataset.shut_out) as lock:
             _repair_dataset(job, dataset, lock)
+    segments = map(directory.segments.segment, directory.segments.folder.names())
+    job.done += directory.remove_dead_locks(segments, "check", config, clock)
     return job.done
 
 

@@ -36,7 +36,7 @@ class DatasetRepair:
         for number in numbers:
             if dataset.is_whole(number) and dataset.manifest_file(number).heal():
                 self.job.done.append(
-                    f"wrote {where}/{dataset.manifest_file(number).name} from its copy"
+                    f"made {where}/{dataset.manifest_file(number).name} and its copy the same"
                 )
             self._forget_damaged_hosts(dataset, number)
             self._forget_damaged_scores(dataset, number)
@@ -73,7 +73,7 @@ class DatasetRepair:
         following = max(timeline.next_number, numbers[-1] + 1)
         if tuple(kept) == timeline.numbers:
             if pointer.heal():
-                self.job.done.append(f"wrote {where}/CURRENT from its copy, or its copy from it")
+                self.job.done.append(f"made {where}/CURRENT and its copy the same")
         else:
             self._set_aside_others(dataset, kept)
             for name in (dataset.pointer.name, dataset.pointer.copy):

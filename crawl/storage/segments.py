@@ -107,11 +107,14 @@ class Segment:
         """The segment for the holder of its lock, to publish what it made of what is there now:
         a publication fails with Locked where another has published since. Nothing else is needed
         to keep a former holder out: what it publishes before its successor does is as whole, for
-        nobody deletes what is committed or was named by a parse before its own is published."""
+        nobody deletes what is committed or was named by a parse before its own is published.
+        Files that a killed holder before it did not come to copy are mended."""
         held = Segment(self._parent, self.name, lock)
         for part in (PARSE, CONTENT, FETCH, FETCH_HOSTS):
             with suppress(DamagedFile):
-                held.manifest_file(part).look()
+                file = held.manifest_file(part)
+                if lock.took_over or file.look()[1]:
+                    file.heal()
         return held
 
     def part_folder(self, part: str) -> Folder:
@@ -253,7 +256,11 @@ class Segments:
         completed = []
         for name, content in committed.items():
             segment = self.segment(name)
-            if not segment.is_done(GENERATE) and segment.part_folder(GENERATE).exists():
+            file = segment.manifest_file(GENERATE)
+            found, is_copy = file.look()
+            if is_copy:
+                file.heal()
+            if found is None and segment.part_folder(GENERATE).exists():
                 segment.publish(GENERATE, PartManifest.of_dict(content))
                 completed.append(name)
         return completed

@@ -42,7 +42,14 @@ def test_tasks_split_the_hosts_too(tmp_path: Path) -> None:
     assert len(snapshot.hosts) > 4
 
 
-@pytest.mark.parametrize("buckets", [1, 2, 5, 3])
+def test_as_many_as_there_are_is_done_already(tmp_path: Path) -> None:
+    directory = make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=2)
+    done = rebucket.run(InProcess(), directory, Config(), 2, ManualClock(NOW))
+    assert (done.number, done.buckets) == (1, 2)
+    assert directory.require_crawldb() == done
+
+
+@pytest.mark.parametrize("buckets", [1, 5, 3])
 def test_only_multiples_can_be_made(tmp_path: Path, buckets: int) -> None:
     directory = make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=2)
     with pytest.raises(UsageError, match="give a multiple, such as 4 or 8"):
