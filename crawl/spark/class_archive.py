@@ -1,8 +1,9 @@
 """A class-data-sharing archive: a JVM that has loaded Spark once need not do it again.
 
 The first run on a machine lets its JVM write one as it exits, waits for that and says so
-(jvm_process.py); later runs start in half the time. It lies in the user's cache folder, named by all it depends on. Nothing here can fail a run: without an archive Spark only starts
-more slowly, and one that a JVM will not start with is thrown away.
+(jvm_process.py); later runs start in half the time. It lies in the user's cache folder, named by
+all it depends on. Nothing here can fail a run: without an archive Spark only starts more slowly,
+and one that a JVM will not start with is thrown away.
 """
 
 from __future__ import annotations
