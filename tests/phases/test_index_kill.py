@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from crawl.indexing.embedded.answers import SearchOptions
+from crawl.inspect.search import CrawlSearch
+from crawl.testing.clock import ManualClock
 from tests.phases.indexed import GONE, IndexedCrawl, Page
 from tests.phases.killed import Moment, run_killed, writes_of
+from tests.phases.made import NOW
 from tests.plugins.indexwriter.kafka_topic import compacted, mock_brokers, records_of
 
 A, B, C = "http://a.com/", "http://b.com/", "http://c.com/"
@@ -20,15 +24,19 @@ _DECISIVE = (
     "manifest.json, torn",
     "CURRENT, torn",
     "index/CURRENT",
-    "FOLDERS, torn",
+    "index/jsonl/FOLDERS, torn",
+    "index/tantivy/FOLDERS, torn",
     "delete index/jsonl/part-#-#.jsonl",
 )
 """Writes between which the state changes: the writer's file, the ledger, the publication, and what
 follows it."""
 
 
+_WRITERS = "tantivy,jsonl"
+
+
 def _prepared(folder: Path) -> IndexedCrawl:
-    crawl = IndexedCrawl(folder, "jsonl")
+    crawl = IndexedCrawl(folder, _WRITERS)
     crawl.round({A: Page("alpha one"), B: Page("beta"), C: Page("gamma")})
     crawl.index()
     crawl.round({A: Page("alpha two"), B: GONE})
@@ -36,11 +44,16 @@ def _prepared(folder: Path) -> IndexedCrawl:
 
 
 def _index(folder: str) -> None:
-    IndexedCrawl(Path(folder), "jsonl").index(delete_gone=True, force=True)
+    IndexedCrawl(Path(folder), _WRITERS).index(delete_gone=True, force=True)
 
 
 def _texts(crawl: IndexedCrawl) -> dict[str, Any]:
-    return {url: document["content"] for url, document in crawl.documents().items()}
+    """By the files of one writer; what a search finds is the same at any time."""
+    found = {url: document["content"] for url, document in crawl.documents().items()}
+    search = CrawlSearch(crawl.crawl_dir, crawl.config)
+    answers = search.search("alpha OR beta OR gamma", ManualClock(NOW), SearchOptions(), 0)
+    assert {hit.record.url: hit.record.text for hit in answers.hits} == found
+    return found
 
 
 @pytest.mark.slow(seconds=40)
