@@ -1,6 +1,6 @@
-"""A shuffle in memory that loses all it holds whenever somebody has read a partition, so that all
-senders are called again for the next one; and a Runner with it, where one sender of every exchange
-meets a second fault when it is called again.
+"""A shuffle in memory that loses all it holds when somebody has read a partition, the first times,
+so that all senders are called again for the next one; and a Runner with it, where one sender of
+every exchange meets a second fault when it is called again.
 
 It is driven by the same code that works on Spark (crawl/spark/exchange.py and exchange_worker.py),
 and tries a task again as Spark does.
@@ -33,6 +33,8 @@ from crawl.spark.exchange_worker import Placed
 from crawl.spark.faults import FaultException, told_fault
 
 _TRIES = 4
+_LOSSES = 3
+"""How often a shuffle loses what it holds: each time all before it in a chain may send again."""
 SECOND_FAULT = "a second fault"
 
 
@@ -62,6 +64,7 @@ class _Shuffled:
     sent: list[Rows]
     kept: dict[tuple[int, int], bytes] = field(default_factory=dict)
     has_sent: set[tuple[int, int]] = field(default_factory=set)
+    losses: int = 0
 
     def read(self, wanted: int) -> list[Any]:
         found: list[Any] = []
@@ -72,8 +75,13 @@ class _Shuffled:
                     self.kept[key] = self._send(key, rows)
                 placed: list[Placed] = pickle.loads(self.kept[key])
                 found += [item for partition, item in placed if partition == wanted]
-        self.shuffle.lose()
+        self.lose()
         return found
+
+    def lose(self) -> None:
+        if self.losses < _LOSSES:
+            self.losses += 1
+            self.kept.clear()
 
     def _send(self, key: tuple[int, int], rows: Rows) -> bytes:
         with self.shuffle.repeat(self) if key in self.has_sent else _once():
@@ -92,7 +100,6 @@ class LossyShuffle:
 
     def __init__(self, fault: SecondFault | None) -> None:
         self._fault = fault
-        self._all: list[_Shuffled] = []
         self._hit: list[_Shuffled] = []
         self.functions: list[Any] = []
         self.is_due = False
@@ -109,12 +116,9 @@ class LossyShuffle:
 
     def shuffled(self, sent: Sequence[Rows], partitions: int) -> Rows:
         shuffled = _Shuffled(self, list(sent))
-        self._all.append(shuffled)
         return Rows(partitions, shuffled.read)
 
-    def beside(
-        self, shuffled: Rows, items: Sequence[Placed], partitions: int, size: int
-    ) -> Rows:
+    def beside(self, shuffled: Rows, items: Sequence[Placed], partitions: int, size: int) -> Rows:
         assert shuffled.count == partitions
         return Rows(
             partitions,
@@ -132,10 +136,6 @@ class LossyShuffle:
         for place in partitions:
             found += self.tried(lambda place=place: rows.partition(place))  # type: ignore[misc]
         return found
-
-    def lose(self) -> None:
-        for each in self._all:
-            each.kept.clear()
 
     def tried(self, work: Callable[[], list[Any]]) -> list[Any]:
         """As Spark tries a task."""
@@ -216,9 +216,7 @@ class LossyRunner:
         assert len(stored) == len(sources)
         blocks = [Rows(1, lambda _, each=each: list(each.blocks)) for each in stored]  # type: ignore[misc]
         work = _Sending(function, self.shuffle)
-        sent = exchange_by(
-            self.shuffle, work, tasks, destinations, step, blocks, most=self._most
-        )
+        sent = exchange_by(self.shuffle, work, tasks, destinations, step, blocks, most=self._most)
         return _LossyExchange(sent, self.shuffle)
 
 
@@ -258,3 +256,16 @@ def workers_here() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("crawl.spark.exchange_worker.freeze_modules", lambda: None)
         yield
+
+
+@contextmanager
+def lossy_exchanges(fault: SecondFault | None) -> Iterator[LossyShuffle]:
+    """All exchanges of InProcess are lossy ones, whoever has made the runner."""
+    lossy = LossyRunner(fault, most=3)
+
+    def exchange(self: InProcess, *given: Any, **options: Any) -> Exchange[Any]:
+        return lossy.exchange(*given, **options)
+
+    with pytest.MonkeyPatch.context() as patch, workers_here():
+        patch.setattr(InProcess, "exchange", exchange)
+        yield lossy.shuffle
