@@ -180,8 +180,8 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
         conf.set(key, value)
     if master is not None:
         conf.setMaster(check_master(master))
-    elif str(conf.get("spark.master", "")).startswith("spark://"):
-        check_master(str(conf.get("spark.master")))
+    elif named.startswith("spark://") or is_local(named):
+        conf.setMaster(check_master(named))  # of which a local one gives a task several tries
     refuse_wrong(conf.get)
     tell(remarks_on(conf.get))
     with own_interrupts(), _start_errors_explained("see Spark's log above"):

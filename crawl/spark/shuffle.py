@@ -7,6 +7,7 @@ thousand blocks, of any size, before it hands on the first.
 from __future__ import annotations
 
 import pickle
+import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,8 @@ _ITEM_BYTES = 1 << 10
 _SLICE_BYTES = 8 << 20
 """Tasks that one task of Spark carries to their destinations: what Spark sends to an executor at
 once must stay below 128 MiB."""
+_PARTITION = struct.Struct("!q")
+"""A long as Java reads it."""
 
 
 class SparkShuffle:
@@ -66,7 +69,8 @@ class SparkShuffle:
         # the same for every shuffle: what goes to a partition is said by its number
         partitioner = jvm.PythonPartitioner(partitions, 0)
         moved = jvm.PythonRDD.valueOfPair(by_partition.partitionBy(partitioner))
-        return RDD(moved, context, BatchedSerializer(context._unbatched_serializer))
+        batches = BatchedSerializer(context._unbatched_serializer)  # type: ignore[no-untyped-call]
+        return RDD(moved, context, batches)
 
     def _keyed(self, sent: RDD[Placed]) -> RDD[bytes]:
         keyed = sent.mapPartitionsWithIndex(_keyed_batches)
@@ -111,9 +115,7 @@ def _keyed_batches(_: int, sent: Iterable[Placed]) -> Iterator[bytes]:
 
 
 def _drained(batches: dict[int, list[Item]]) -> Iterator[bytes]:
-    from pyspark.serializers import pack_long
-
     while batches:
         partition, items = batches.popitem()
-        yield pack_long(partition)
+        yield _PARTITION.pack(partition)
         yield pickle.dumps(items, pickle.HIGHEST_PROTOCOL)

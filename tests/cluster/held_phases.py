@@ -33,6 +33,8 @@ TOP_N = 700
 WORKERS = 2
 HELD = {"updatedb: send": "updatedb: merge", "generate: scan": "generate: rank"}
 """The step that sends, and the first one that receives what it sent."""
+GROUPED = {"updatedb: send": 200_000}
+"""Rows for which there are four tasks, each of several senders or destinations."""
 
 
 def run_phases(runner: Runner, crawl: CrawlDir, between: Callable[[], None] = lambda: None) -> None:
@@ -71,7 +73,9 @@ class _HeldRunner:
         rows: int | None = None,
     ) -> Exchange[Any]:
         # as if there were many rows, so that there are tasks for all executors
-        sent = self._runner.exchange(function, tasks, destinations, step, sources)
+        sent = self._runner.exchange(
+            function, tasks, destinations, step, sources, rows=GROUPED.get(step)
+        )
         if step in HELD:
             sent.results()
             signal(self._folder, step, "sent").touch()

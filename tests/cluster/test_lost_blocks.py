@@ -1,5 +1,6 @@
 """An executor of a real cluster dies between the senders and the receivers of updatedb's exchange,
-and one between those of generate's: the rows that it held are sent again, and no others."""
+and one between those of generate's: the rows that it held are sent again, and no others. Those of
+updatedb are so few that a task works for several destinations."""
 
 from __future__ import annotations
 

@@ -17,16 +17,19 @@ import crawl.phases
 from crawl.buckets.runner import InProcess
 from crawl.errors import CrawlError, UsageError
 from crawl.model.status import Status
+from crawl.phases import dedup
+from crawl.phases.dedup import DedupOptions
 from crawl.spark.faults import ChangedRows
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
 from tests.cluster.held_phases import run_phases
 from tests.cluster.test_lost_blocks import outcome, small_crawl
-from tests.phases import dusty, sitemap_web
+from tests.phases import sitemap_web
 from tests.phases.exported import ExportedCrawl
-from tests.phases.indexed import GONE, IndexedCrawl, Page
+from tests.phases.indexed import IndexedCrawl, Page
 from tests.phases.linked_crawl import in_this_process, make_linked_crawl, rows_of, words
-from tests.phases.made import datum, make_crawldb, records_of
+from tests.phases.made import NOW, datum, make_crawldb, records_of
 from tests.phases.test_hand_over import hand_over
 from tests.phases.test_hand_over import known as handed_over
 from tests.spark.lossy_shuffle import SECOND_FAULT, SecondFault, lossy_exchanges
@@ -54,11 +57,14 @@ class Case:
 def _command(modules: str, *command: str) -> Case:
     """A command on the crawl of linked_crawl.py."""
 
-    def run(folder: Path, call: Caller) -> str:
+    def run(folder: Path, call: Caller) -> Any:
         answer = call(*words([*command], folder / "crawl", folder / "other", folder / "out"))
         if answer.code:
             kind = ChangedRows if "were sent at first" in answer.err else UsageError
             raise kind(answer.err)
+        if "{out}" in command:
+            files = [path for path in (folder / "out").rglob("*") if path.is_file()]
+            return sorted((path.name, path.read_bytes()) for path in files)
         return answer.out if "--json" in command or "--top" in command else ""
 
     def prepare(folder: Path) -> None:
@@ -74,7 +80,10 @@ def _command(modules: str, *command: str) -> Case:
     )
 
 
-PAGES = {f"http://h{n}.org/{n}": Page(f"word{n} is a text of some length") for n in range(12)}
+PAGES = {
+    f"http://h{n}.org/{n}": Page(f"word{n} is a text of some length, as are others of its kind")
+    for n in range(12)
+}
 
 
 def _indexed(folder: Path) -> IndexedCrawl:
@@ -85,7 +94,7 @@ def _indexed(folder: Path) -> IndexedCrawl:
 
 def _indexed_and_gone(folder: Path) -> None:
     _indexed(folder).index()
-    IndexedCrawl(folder).set_records({url: Status.DB_GONE for url in list(PAGES)[::2]})
+    IndexedCrawl(folder).set_records(dict.fromkeys(list(PAGES)[::2], Status.DB_GONE))
 
 
 def _documents(folder: Path) -> Any:
@@ -135,9 +144,10 @@ CASES = [
     _command("scoreupdater", "scoreupdater", "{}"),
     _command("updatehostdb", "updatehostdb", "{}"),
     _command("dedup dedup_clusters", "dedup", "{}", "--canonical", "--redirects"),
-    _command("dedup dedup_clusters", "dedup", "{}", "--near", "simhash"),
     _command("nodedumper", "nodedumper", "{}", "--inlinks", "--top", "30"),
-    _command("graph_dump", "nodedumper", "{}", "--group", "host", "--format", "cc", "--top", "9"),
+    _command(
+        "graph_dump", "nodedumper", "{}", "--group", "host", "--format", "cc", "--output", "{out}"
+    ),
     _command("statistics", "domainstats", "{}", "--json"),
     _command("statistics", "linkstats", "{}", "--json"),
     _command("mirrors", "mirrors", "{}", "--json", "--min-contents", "2"),
@@ -154,6 +164,13 @@ CASES = [
         lambda folder: small_crawl(folder / "crawl"),
         lambda folder, call: run_phases(InProcess(), CrawlDir(str(folder / "crawl"))),
         lambda folder: _rounds(CrawlDir(str(folder / "crawl"))),
+    ),
+    Case(
+        "dedup --near",
+        ("dedup", "dedup_clusters"),
+        _indexed,
+        lambda folder, call: _dedup(folder),
+        lambda folder: records_of(IndexedCrawl(folder).crawl_dir),
     ),
     Case("index", ("index",), _indexed, lambda folder, call: _index(folder), _documents),
     Case("clean", ("clean",), _indexed_and_gone, lambda folder, call: _clean(folder), _documents),
@@ -183,6 +200,12 @@ ELSEWHERE = {
 def _rounds(directory: CrawlDir) -> Any:
     generated = len(directory.segments.generated())
     return outcome(directory) if generated > 1 else records_of(directory)
+
+
+def _dedup(folder: Path) -> None:
+    made = IndexedCrawl(folder)
+    options = DedupOptions(near="jaccard")
+    dedup.run(InProcess(), made.crawl_dir, made.config, options, ManualClock(NOW))
 
 
 def _index(folder: Path) -> None:

@@ -34,7 +34,7 @@ from crawl.spark.faults import FaultException, told_fault
 
 _TRIES = 4
 _LOSSES = 3
-"""How often a shuffle loses what it holds: in a chain of them each loss has all before send again."""
+"""How often a shuffle loses what it holds: each time all before it in a chain may send again."""
 SECOND_FAULT = "a second fault"
 
 
@@ -118,9 +118,7 @@ class LossyShuffle:
         shuffled = _Shuffled(self, list(sent))
         return Rows(partitions, shuffled.read)
 
-    def beside(
-        self, shuffled: Rows, items: Sequence[Placed], partitions: int, size: int
-    ) -> Rows:
+    def beside(self, shuffled: Rows, items: Sequence[Placed], partitions: int, size: int) -> Rows:
         assert shuffled.count == partitions
         return Rows(
             partitions,
@@ -218,9 +216,7 @@ class LossyRunner:
         assert len(stored) == len(sources)
         blocks = [Rows(1, lambda _, each=each: list(each.blocks)) for each in stored]  # type: ignore[misc]
         work = _Sending(function, self.shuffle)
-        sent = exchange_by(
-            self.shuffle, work, tasks, destinations, step, blocks, most=self._most
-        )
+        sent = exchange_by(self.shuffle, work, tasks, destinations, step, blocks, most=self._most)
         return _LossyExchange(sent, self.shuffle)
 
 
