@@ -129,12 +129,12 @@ class RemoteFilesContract:
             assert victim.stdout is not None
             assert select.select([victim.stdout], [], [], self.patience_s)[0]
             assert victim.stdout.readline() == b"half way\n"
-            assert len(remote.unfinished()) == 1
+            assert len(_uploads(remote)) == 1
         finally:
             victim.send_signal(signal.SIGKILL)
             victim.communicate()
         assert content(dataset) == b"old"
-        assert len(remote.unfinished()) == 1, "it outlives its writer"
+        assert len(_uploads(remote)) == 1, "it outlives its writer"
         took_over = publish(dataset, b"new")
         assert took_over is not None
         assert "no longer runs" in took_over
@@ -190,3 +190,8 @@ class RemoteFilesContract:
         install = f"pip install '.[{self.scheme}]'"
         expected = f"the connector for {self.scheme}:// is not installed: {install}"
         assert output == f"{address}/x: {expected}\n"
+
+
+def _uploads(remote: Remote) -> list[str]:
+    """What is half sent, without the folder that the holder of a lock has while it has it."""
+    return [name for name in remote.unfinished() if ".LOCK.holder-" not in name.rpartition("/")[2]]

@@ -237,6 +237,20 @@ def test_an_unknown_file_system_is_one_line() -> None:
 
 
 @pytest.mark.parametrize(
+    "address", ["gs://b/c", "gcs://b/c", "abfs://b/c", "abfss://b/c", "az://b/c", "zip::s3://b/c"]
+)
+def test_a_store_on_which_no_lock_was_ever_tried_is_refused_in_one_line(address: str) -> None:
+    """Also where its driver is installed: an older one overwrites a lock, and two get it."""
+    with pytest.raises(StorageError) as refused:
+        Folder(address).create("LOCK", b"")
+    scheme = address.partition(":")[0]
+    assert str(refused.value) == (
+        f"{address}/LOCK: no file system for '{scheme}' (known: file, hdfs, s3, s3a, viewfs):"
+        " a crawl can be on a local disk, on HDFS or in S3"
+    )
+
+
+@pytest.mark.parametrize(
     ("address", "name", "path"),
     [
         ("crawl", "x", "crawl/x"),

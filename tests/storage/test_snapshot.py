@@ -221,7 +221,7 @@ def test_a_robbed_writer_publishes_nothing_and_spoils_nothing(place: Folder) -> 
     assert (robbed.number, stolen.number) == (2, 3)
     assert dataset.current() == stolen
     assert content_of(dataset, stolen) == {0: b"thief"}
-    assert dataset.report(2)["phase"] == "thief"
+    assert dataset.report(3)["phase"] == "thief"
 
 
 def test_a_robbed_writer_leaves_the_thiefs_scratch_alone(place: Folder) -> None:
