@@ -18,10 +18,6 @@ class FileSum:
     crc: int
 
     @classmethod
-    def of_bytes(cls, data: bytes) -> FileSum:
-        return cls(len(data), crc32(data))
-
-    @classmethod
     def of_file(cls, folder: Folder, name: str) -> FileSum:
         """By all that is in the file."""
         size = crc = 0
@@ -34,6 +30,11 @@ class FileSum:
     def fault(self, size: int) -> str:
         """What is wrong with a file of this size; empty where nothing is."""
         return "" if size == self.bytes else f"it has {size:,} bytes and should have {self.bytes:,}"
+
+
+def sum_of_bytes(data: bytes) -> FileSum:
+    """The sum of a file that was read."""
+    return FileSum(len(data), crc32(data))
 
 
 def file_fault(folder: Folder, name: str, expected: FileSum | None, *, deep: bool) -> str:

@@ -117,10 +117,10 @@ def run(
         try:
             chosen = choose(crawl_dir, options, specs)
         except NothingToDo:
-            done = _settled_result(settled, transaction.base, specs, report, clock)
-            if done is None:
+            completed = _settled_result(settled, transaction.base, specs, report, clock)
+            if completed is None:
                 raise
-            return replace(done, took_over=transaction.lock.took_over)
+            return replace(completed, took_over=transaction.lock.took_over)
         update_context(segment=" ".join(chosen.names))
         new = check_writers(specs, config, transaction.base)
         index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)

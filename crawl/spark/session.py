@@ -368,4 +368,3 @@ def _start_errors_explained(
         else:
             reason = str(error) if log is None else last_line(log)
         raise EnvironmentFault(f"Spark did not start: {reason}; {where}") from error
-

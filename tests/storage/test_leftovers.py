@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -69,14 +70,15 @@ def test_a_file_that_is_dropped_as_soon_as_it_is_there(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between its creation and the lock it looks like a dead writer's: then another is made."""
-    place, lock, dropped = Folder(str(tmp_path)), local_files.fcntl.flock, []
+    place, lock = Folder(str(tmp_path)), fcntl.flock
+    dropped: list[int] = []
 
     def late(descriptor: int, how: int) -> None:
-        if not dropped and not how & local_files.fcntl.LOCK_NB:
+        if not dropped and not how & fcntl.LOCK_NB:
             dropped.append(place.drop_uploads())
         lock(descriptor, how)
 
-    monkeypatch.setattr(local_files.fcntl, "flock", late)
+    monkeypatch.setattr(fcntl, "flock", late)
     with place.open_write("file", whole=True) as stream:
         stream.write(b"whole")
     assert dropped == [1] and place.read("file") == b"whole"

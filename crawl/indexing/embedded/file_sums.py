@@ -17,7 +17,7 @@ from typing import Any
 
 from crawl.errors import StorageError
 from crawl.hints import index_anew
-from crawl.indexing.file_sum import FileSum
+from crawl.indexing.file_sum import FileSum, sum_of_bytes
 from crawl.storage.folder import Folder
 
 FILES_FILE = "nutria-files.json"
@@ -53,7 +53,7 @@ def folder_fault(folder: Folder, expected: FileSum | None = None, *, deep: bool 
         raw = folder.read(FILES_FILE)
         if raw is None:
             return "" if expected is None else "the list of its files is missing"
-        if expected is not None and FileSum.of_bytes(raw) != expected:
+        if expected is not None and sum_of_bytes(raw) != expected:
             return f"{FILES_FILE} is not the list that was written: it is damaged or another's"
         return _files_fault(folder, _listed(raw), deep=deep)
     except (StorageError, OSError, ValueError) as error:
@@ -81,7 +81,7 @@ def has_noted_files(folder: Folder) -> bool:
 def list_sum(folder: str) -> FileSum | None:
     """The sum of the list of a folder on this machine's disk; None where there is none."""
     raw = Folder(folder).read(FILES_FILE) if Path(folder).is_dir() else None
-    return None if raw is None else FileSum.of_bytes(raw)
+    return None if raw is None else sum_of_bytes(raw)
 
 
 def noted_files(folder: str) -> dict[str, FileSum] | None:

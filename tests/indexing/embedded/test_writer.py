@@ -12,9 +12,10 @@ import tantivy
 
 from crawl.errors import Locked, StorageError, UsageError
 from crawl.indexing.embedded import schema as fields_of
+from crawl.indexing.embedded.file_sums import FORMAT_FILE
 from crawl.indexing.embedded.record import Record, stored_record
 from crawl.indexing.embedded.schema import schema
-from crawl.indexing.embedded.writer import FORMAT_FILE, EmbeddedIndexWriter, open_index
+from crawl.indexing.embedded.writer import EmbeddedIndexWriter, open_index
 
 
 def records(folder: Path) -> dict[str, Record]:
