@@ -27,7 +27,7 @@ from tests.phases.two_step_publications import (
     steps_of,
 )
 
-pytestmark = pytest.mark.slow(seconds=150)
+pytestmark = pytest.mark.slow(seconds=60)
 
 _PAGE = Path(__file__).parents[2] / "docs/pages/how-it-works/failure-model.md"
 _READS = frozenset(
