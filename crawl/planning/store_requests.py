@@ -62,11 +62,11 @@ class StoreRequests:
 
 
 NO_REQUESTS = StoreRequests()
-PUBLICATION = StoreRequests(put=6, get=26, head=5, list=7, delete=2)
+PUBLICATION = StoreRequests(put=6, get=28, head=4, list=7, delete=2)
 """Lock, pointer, manifests and report of a phase that publishes, whatever the size."""
 SEGMENT_CHOICE = StoreRequests(get=16, list=1)
 """What updatedb reads of a segment before its files."""
-FETCH = StoreRequests(put=22, get=83, head=15, list=30, delete=4)
+FETCH = StoreRequests(put=22, get=100, head=11, list=30, delete=4)
 """Locks, manifests and reports of a fetch: of the segment, of robots.txt and of pauses."""
 FETCH_PART = StoreRequests(put=5, get=14, head=1, list=5)
 """A part's claim, marks, first and last report and end, and the file of its servers' pauses."""
@@ -77,7 +77,7 @@ CHUNK = StoreRequests(put=2, get=2)
 """Of a chunk that a fetch commits, besides its files: the mark and its copy."""
 ROBOTS_ANSWERS = StoreRequests(put=1, get=1)
 """A file of answers for robots.txt that goes with a chunk, and is read at the end."""
-PARSE = StoreRequests(put=4, get=26, head=3, list=7, delete=1)
+PARSE = StoreRequests(put=4, get=35, head=2, list=7, delete=1)
 """Lock, manifests and report of a parse."""
 PARSE_TASK = StoreRequests(put=1)
 """The mark of a task that is done."""
