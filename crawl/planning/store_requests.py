@@ -62,7 +62,7 @@ class StoreRequests:
 
 
 NO_REQUESTS = StoreRequests()
-PUBLICATION = StoreRequests(put=6, get=26, head=5, list=7, delete=2)
+PUBLICATION = StoreRequests(put=6, get=28, head=4, list=7, delete=2)
 """Lock, pointer, manifests and report of a phase that publishes, whatever the size."""
 SEGMENT_CHOICE = StoreRequests(get=16, list=1)
 """What updatedb reads of a segment before its files."""
@@ -78,7 +78,7 @@ CHUNK = StoreRequests(put=2, get=2)
 """Of a chunk that a fetch commits, besides its files: the mark and its copy."""
 ROBOTS_ANSWERS = StoreRequests(put=1, get=1)
 """A file of answers for robots.txt that goes with a chunk, and is read at the end."""
-PARSE = StoreRequests(put=4, get=26, head=3, list=7, delete=1)
+PARSE = StoreRequests(put=4, get=35, head=2, list=7, delete=1)
 """Lock, manifests and report of a parse."""
 PARSE_TASK = StoreRequests(put=1)
 """The mark of a task that is done."""
