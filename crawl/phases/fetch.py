@@ -138,7 +138,6 @@ def run(
         if interrupted():
             segment.folder.write(STOP, b"")
         limit = config[FETCHER_TIMELIMIT]
-        segment.heal(GENERATE)
         lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
         spec = FetchTaskSpec(
             segment=segment.folder,

@@ -126,7 +126,6 @@ def run(
     with locked(segment.folder, "parse", config, clock, force=options.force) as lock:
         held = segment.held_by(lock)
         choose(crawl_dir, segment.name, reparse=options.reparse)  # nobody was quicker
-        segment.heal(FETCH, CONTENT)
         snapshot = crawl_dir.crawldb.current()
         buckets = config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets
         task = ParseTask(segment.folder, parsing, buckets)

@@ -202,7 +202,7 @@ def run(
             applying=chosen.names,
             hosts=hosts,
         )
-        crawl_dir.mend_segments(chosen.segments, "updatedb", config, clock)
+        crawl_dir.remove_dead_locks(chosen.segments, "updatedb", config, clock)
         return UpdateDbResult(
             snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
         )

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager
 from typing import TypedDict, TypeVar
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
-from crawl.errors import Locked, NoSnapshot
+from crawl.errors import NoSnapshot
 from crawl.hints import command
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
@@ -133,20 +133,6 @@ class CrawlDir:
             self.fetching_folder,
             *(self.segments.segment(name).folder for name in names),
         ]
-
-    def mend_segments(
-        self, segments: Iterable[Segment], command: str, config: Config, clock: Clock
-    ) -> None:
-        """Removes dead locks of these segments, and mends what a fetch or parse left that died
-        between a manifest and its copy: it was published, so that nobody does it again. Where
-        somebody is at work, that one is left alone."""
-        segments = list(segments)
-        self.remove_dead_locks(segments, command, config, clock)
-        for segment in segments:
-            if segment.is_whole():
-                continue
-            with suppress(Locked), locked(segment.folder, command, config, clock):
-                segment.heal()
 
     def writing(
         self,

@@ -48,8 +48,10 @@ class DatasetRepair:
             timeline, kept = Timeline(), whole
         if not numbers and not timeline.numbers:
             with suppress(StorageError):  # both are damaged
-                if dataset.pointer.heal():  # of a first job that was killed between the two
+                # a first job was killed between the two
+                if dataset.pointer.heal():
                     self.job.done.append(f"wrote {where}/CURRENT or its copy from the other")
+                if dataset.pointer.look()[0] is not None:
                     return
             for name in (dataset.pointer.name, dataset.pointer.copy):
                 if f"{where}/{name}" in self.job.bad:

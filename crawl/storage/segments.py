@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -50,9 +49,6 @@ SEGMENT_TABLES = {
     PARSE_TEXT: tables.PARSE_TEXT,
 }
 """What is stored in which part of a segment."""
-
-_WITH_MANIFESTS = (GENERATE, FETCH, FETCH_HOSTS, CONTENT, PARSE)
-"""A part for each file in which manifests stand."""
 
 _log = logging.getLogger(__name__)
 
@@ -160,21 +156,6 @@ class Segment:
         """Makes these the parts of the segment's parse, all at once, in place of any before."""
         content = {part: manifest.as_dict() for part, manifest in manifests.items()}
         self.pointer.write(content)
-
-    def is_whole(self) -> bool:
-        """Whether each manifest is there twice, as whoever writes it leaves it."""
-        return all(
-            file.found(file.name).content == file.found(file.copy).content
-            for file in map(self.manifest_file, _WITH_MANIFESTS)
-        )
-
-    def heal(self, *parts: str) -> None:
-        """Makes both files of each part's manifest the same again, where somebody died between
-        them; of all parts where none is named. Only for whoever holds the segment's lock; what
-        is damaged is left to `check --repair`."""
-        for part in parts or _WITH_MANIFESTS:
-            with suppress(DamagedFile):
-                self.manifest_file(part).heal()
 
     def sweep(self, part: str, manifest: PartManifest) -> None:
         """Deletes what neither this manifest nor the published one names: files of tasks that

@@ -12,8 +12,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.lock import acquire
 from crawl.storage.manifest import BucketFile
-from crawl.storage.sealed import seal
-from crawl.storage.segments import FETCH, GENERATE, PartFile, PartManifest, committed_note
+from crawl.storage.segments import GENERATE, PartFile, PartManifest, committed_note
 from crawl.testing.clock import ManualClock
 from tests.storage.conftest import Lives
 from tests.storage.crashing import Crash, crashing
@@ -146,24 +145,3 @@ def test_locks_of_the_dead_are_removed_and_those_of_the_living_are_not(
     lives.end()
     directory.remove_dead_locks([segment], "updatedb", CONFIG, clock)
     assert directory.folder.files() == {}
-
-
-def test_manifests_whose_writers_died_before_their_copies_are_mended(
-    place: Folder, lives: Lives
-) -> None:
-    directory, clock = CrawlDir(place.address), ManualClock(NOW)
-    segment = directory.segments.segment(SEGMENT)
-    for part in (GENERATE, FETCH):
-        segment.publish(part, PartManifest((), NOW))
-    segment.publish(FETCH, PartManifest((), NOW + 1))
-    list_file, fetch_file = map(segment.manifest_file, (GENERATE, FETCH))
-    segment.folder.delete(list_file.name)  # the first time the copy is written first
-    segment.folder.write(fetch_file.copy, seal(PartManifest((), NOW).as_dict()))
-    lock = acquire(segment.folder, "fetch", clock, stale_after_ms=1e9)
-    directory.mend_segments([segment], "updatedb", CONFIG, clock)
-    assert not segment.is_whole()  # somebody is at work
-    lives.end()
-    directory.mend_segments([segment], "updatedb", CONFIG, clock)
-    assert segment.is_whole() and lock.owner.command == "fetch"
-    assert segment.require(FETCH).created_ms == NOW + 1
-    assert not any("LOCK" in name for name in directory.folder.files())
