@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from typing import TypedDict, TypeVar
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_HEARTBEAT, LOCK_STALE_AFTER
-from crawl.errors import NoSnapshot
+from crawl.errors import Locked, NoSnapshot
 from crawl.hints import command
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
