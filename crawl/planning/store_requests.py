@@ -66,7 +66,7 @@ PUBLICATION = StoreRequests(put=6, get=28, head=4, list=7, delete=2)
 """Lock, pointer, manifests and report of a phase that publishes, whatever the size."""
 SEGMENT_CHOICE = StoreRequests(get=16, list=1)
 """What updatedb reads of a segment before its files."""
-FETCH = StoreRequests(put=21, get=83, head=15, list=30, delete=4)
+FETCH = StoreRequests(put=21, get=106, head=13, list=30, delete=4)
 """Locks, manifests and reports of a fetch: of the segment, of robots.txt and of pauses."""
 FETCH_PART = StoreRequests(put=6, get=14, head=1, list=5)
 """A part's claim, marks, first and last report and end, and the files of its servers' pauses and of
