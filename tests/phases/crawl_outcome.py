@@ -110,7 +110,12 @@ def outcome(root: Path, crawl: str = "crawl") -> dict[str, Rows]:
     for path in sorted(root.iterdir()):
         if path.name not in (crawl, "other", "conf", "seeds.txt") and "LOCK" not in path.name:
             found[f"file {path.name}"] = _of_file(path)
-    return {area: rows for area, rows in found.items() if rows}
+    # files lie in the order of names that are others in each run
+    return {
+        area: {key: sorted(values) for key, values in rows.items()}
+        for area, rows in found.items()
+        if rows
+    }
 
 
 def _of_dataset(dataset: Dataset, names: Mapping[str, str]) -> dict[str, Rows]:
