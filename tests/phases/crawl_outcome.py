@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from crawl.declared import load_declared
 from crawl.errors import NoSnapshot, StorageError
@@ -235,6 +236,9 @@ def _of_file(path: Path) -> Rows:
     rows: Rows = defaultdict(list)
     for name in folder.files():
         if name.startswith(("_", "LOCK")) or name == "manifest.json":
+            continue
+        if name.endswith(".parquet"):
+            _add(rows, pq.read_table(path / name), (), {})
             continue
         raw = (path / name).read_bytes()
         text = gzip.decompress(raw) if name.endswith(".gz") else raw
