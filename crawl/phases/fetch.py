@@ -138,6 +138,7 @@ def run(
         if interrupted():
             segment.folder.write(STOP, b"")
         limit = config[FETCHER_TIMELIMIT]
+        segment.manifest_file(GENERATE).heal()  # if generate was killed before its copy, or after
         lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
         spec = FetchTaskSpec(
             segment=segment.folder,

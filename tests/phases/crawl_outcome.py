@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from crawl.declared import load_declared
 from crawl.errors import NoSnapshot, StorageError
@@ -110,7 +111,12 @@ def outcome(root: Path, crawl: str = "crawl") -> dict[str, Rows]:
     for path in sorted(root.iterdir()):
         if path.name not in (crawl, "other", "conf", "seeds.txt") and "LOCK" not in path.name:
             found[f"file {path.name}"] = _of_file(path)
-    return {area: rows for area, rows in found.items() if rows}
+    # files lie in the order of names that are others in each run
+    return {
+        area: {key: sorted(values) for key, values in rows.items()}
+        for area, rows in found.items()
+        if rows
+    }
 
 
 def _of_dataset(dataset: Dataset, names: Mapping[str, str]) -> dict[str, Rows]:
@@ -230,6 +236,9 @@ def _of_file(path: Path) -> Rows:
     rows: Rows = defaultdict(list)
     for name in folder.files():
         if name.startswith(("_", "LOCK")) or name == "manifest.json":
+            continue
+        if name.endswith(".parquet"):
+            _add(rows, pq.read_table(path / name), (), {})
             continue
         raw = (path / name).read_bytes()
         text = gzip.decompress(raw) if name.endswith(".gz") else raw

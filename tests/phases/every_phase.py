@@ -111,11 +111,13 @@ STAGES = (
         (1,),
         1,
     ),
-    Stage("readdb", f"readdb {_CRAWL} --dump {{root}}/records --format json", (0, 2)),
-    Stage("readlinkdb", f"readlinkdb {_CRAWL} --dump {{root}}/links --format json", (0, 2)),
-    Stage("readhostdb", f"readhostdb {_CRAWL} --dump {{root}}/hosts --format json", (0, 2)),
+    Stage("readdb", f"readdb {_CRAWL} --dump {{root}}/records --format json --force", (0,)),
+    Stage("readlinkdb", f"readlinkdb {_CRAWL} --dump {{root}}/links --format json --force", (0,)),
+    Stage("readhostdb", f"readhostdb {_CRAWL} --dump {{root}}/hosts --format json --force", (0,)),
     Stage(
-        "nodedumper", f"nodedumper {_CRAWL} --group host --format cc --output {{root}}/cc", (0, 2)
+        "nodedumper",
+        f"nodedumper {_CRAWL} --group host --format cc --output {{root}}/cc --force",
+        (0,),
     ),
     Stage("parse again", f"parse {_CRAWL} {{segment}} --reparse --no-filter", (0,)),
     Stage("index rebuilt", f"index {_CRAWL} --rebuild {_WRITERS}", (0,)),

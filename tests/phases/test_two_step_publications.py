@@ -93,7 +93,10 @@ def test_killed_between_the_steps(killed: _Killed, row: Publication, stage: Stag
         seen = outcome(root)
         for area in {*seen, *before, *after}:
             found = seen.get(area, {})
-            assert found in (before.get(area, {}), after.get(area, {})), (moment, area)
+            states = [before.get(area, {}), after.get(area, {})]
+            # a folder beside the crawl may also say that it is not whole
+            states += [{}] if area.startswith("file ") else []
+            assert found in states, (moment, area)
         wreck = killed.folder / "wreck"
         shutil.rmtree(wreck, ignore_errors=True)
         shutil.copytree(root, wreck)

@@ -138,9 +138,10 @@ PUBLICATIONS = (
         "copy of a manifest → manifest",
         (("write *manifest.json.copy", "write *manifest.json"),),
         ("updatedb again", "generate", "fetch", "index again"),
-        "a copy without its manifest, which no pointer names",
-        "sweeps it and does the work again",
-        _BEFORE,
+        "a copy without its manifest: of a snapshot that no pointer names, or of a segment's part,"
+        " which is published with it",
+        "sweeps the snapshot and does the work again; of a segment the next phase mends it",
+        "the state before; of a segment the new one, read from the copy",
     ),
     Publication(
         "snapshot → pointer",
@@ -359,7 +360,7 @@ PUBLICATIONS = (
         (("delete cc/parts", "write cc/_SUCCESS"),),
         ("nodedumper",),
         "whole files without `_SUCCESS`",
-        "replaces them",
+        "says that the folder is not empty; with `--force` it replaces them",
         "a dump that is not whole, as `_SUCCESS` is missing",
     ),
     Publication(
