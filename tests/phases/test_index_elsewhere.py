@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from crawl.indexing.embedded.answers import SearchOptions
+from crawl.indexing.embedded.file_sums import is_passing
+from crawl.indexing.output_check import output_faults
 from crawl.inspect.search import CrawlSearch
 from crawl.storage.folder import Folder
 from crawl.testing.clock import ManualClock
@@ -48,3 +50,35 @@ def test_an_index_elsewhere_is_made_changed_and_searched(
     assert not left, "nothing stays on the disk of the task"
     copies = [path.name for path in (tmp_path / "cache").glob("nutria/index/*/*")]
     assert sorted(copies) == (shards if place.startswith("memory:") else []), "old copies are gone"
+
+
+def test_damage_elsewhere_is_found_and_that_of_a_copy_is_mended(
+    tmp_path: Path, place: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    crawl = IndexedCrawl(tmp_path, "tantivy")
+    crawl.round({A: Page("alpha one"), B: Page("alpha two")})
+    crawl.index(parameters={"path": place})
+
+    def found() -> set[str]:
+        search = CrawlSearch(crawl.crawl_dir, crawl.config)
+        answer = search.search("alpha", ManualClock(NOW), SearchOptions())
+        return {hit.record.url for hit in answer.hits}
+
+    assert found() == {A, B}
+    for copy in (tmp_path / "cache").glob("nutria/index/*/*/meta.json"):
+        copy.write_bytes(b"")
+    assert found() == {A, B}, "a copy that was damaged here is made once more"
+    assert output_faults(crawl.crawl_dir, deep=True)[0] == []
+    folder = Folder(place)
+    shard = next(name for name in folder.names() if name.startswith("part-"))
+    for name in folder.files(shard):
+        if is_passing(name):
+            continue
+        whole = folder.read(f"{shard}/{name}") or b""
+        folder.write(f"{shard}/{name}", whole[:-1] + bytes([whole[-1] ^ 1]))
+        (fault,) = output_faults(crawl.crawl_dir, deep=True)[0]
+        assert fault.path == f"{folder.address}/{shard}", name
+        folder.write(f"{shard}/{name}", whole)
+    assert output_faults(crawl.crawl_dir, deep=True)[0] == []
