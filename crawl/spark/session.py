@@ -281,8 +281,9 @@ def _gateway(
     quick_jvm = [*QUICK_JVM, *options, f"-XX:ErrorFile={log.with_suffix('.crash.log')}"]
     try:
         return _jvm({**settings, _JVM_OPTIONS: _joined([*quick_jvm, *archive])}, log)
-    except EnvironmentFault:
-        if not forget_archive(archive):
+    except EnvironmentFault as error:
+        # one that somebody killed did not die of its archive
+        if "SIGKILL" in str(error) or not forget_archive(archive):
             raise
         return _jvm({**settings, _JVM_OPTIONS: _joined(quick_jvm)}, log)
 

@@ -89,8 +89,9 @@ def _require_settled(crawl: Caller, address: str, expected: set[str]) -> None:
         assert set(documents_of(IndexedCrawl(Path(address).parent).crawl_dir, writer)) == expected
         listed = json.loads((folder / "FOLDERS").read_bytes().partition(b"\n")[0])["folders"]
         assert sorted(listed) == sorted(path.name for path in folder.glob("part-*"))
-    left = [path for path in Path(address, "index").rglob("*") if path.name.endswith("unfinished")]
-    assert left == []
+    left = [path.name for path in Path(address, "index").rglob("*.unfinished")]
+    # the empty folder of a holder that died when it had released its lock goes with the next one
+    assert [name for name in left if not name.startswith(".LOCK.holder-")] == []
 
 
 def _run_index(crawl: Caller, address: str) -> Answer:
