@@ -7,6 +7,7 @@ import fsspec.implementations.local  # noqa: F401, TID251 - opened by name at th
 import numpy.ma  # noqa: F401 - loaded when first used
 import pyarrow.compute
 import pyarrow.parquet  # noqa: F401
+import rich.table  # noqa: F401 - of the benchmark, whose file each child reads anew
 
 import tests.no_power_cut  # noqa: F401 - by being loaded
 from crawl.interfaces.registry import plugin_properties
