@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -19,7 +19,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.made import NOW, records_of
 from tests.phases.round_loops import SetClock, run_rounds
 from tests.phases.round_model import DAY
-from tests.phases.web_servers import apache, lighttpd, nginx
+from tests.phases.web_servers import apache, lighttpd, nginx, open_folder
 
 # starts three kinds of servers, which a bare machine has to install
 pytestmark = pytest.mark.cluster
@@ -44,11 +44,15 @@ SERVERS: dict[str, tuple[Callable[..., AbstractContextManager[int]], str]] = {
 }
 
 
+@pytest.fixture
+def files() -> Iterator[Path]:
+    with open_folder() as folder:
+        yield folder
+
+
 @pytest.mark.parametrize("name", SERVERS)
-def test_what_did_not_change_is_not_sent_again(name: str, tmp_path: Path) -> None:
+def test_what_did_not_change_is_not_sent_again(name: str, tmp_path: Path, files: Path) -> None:
     start, more = SERVERS[name]
-    files = tmp_path / "files"
-    files.mkdir()
     for number in range(PAGES):
         file = files / f"page-{number}.html"
         file.write_text(page(number))

@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import tempfile
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,6 +16,15 @@ from tests.debian import installed
 from tests.free_port import LOOPBACK, free_port
 
 _STARTS_WITHIN_S = 60
+
+
+@contextmanager
+def open_folder() -> Iterator[Path]:
+    """A folder whose files servers can read: their workers are another user than we, and nobody
+    else may look into the folders of pytest."""
+    with tempfile.TemporaryDirectory(prefix="nutria-files-") as folder:
+        Path(folder).chmod(0o755)
+        yield Path(folder)
 
 
 @contextmanager
@@ -84,9 +94,6 @@ def _running(
     home: Path, name: str, conf: Callable[[int], str], command: Callable[[Path], list[str]]
 ) -> Iterator[int]:
     home.mkdir()
-    for folder in (home, *home.parents):  # a server's workers are another user than we
-        if folder.owner() == Path.home().owner() and folder != Path("/"):
-            folder.chmod(folder.stat().st_mode | 0o055)
     port = free_port()
     file = home / name
     file.write_text(conf(port))
