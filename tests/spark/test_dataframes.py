@@ -55,7 +55,8 @@ def test_no_text_is_exchanged_to_find_the_newest(spark: SparkSession) -> None:
     try:
         found = newest_of(spark, parts, SCHEMA, (), "url").collect()
     finally:
-        context.setLocalProperty("spark.jobGroup.id", None)  # type: ignore[arg-type]
+        for key in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+            context.setLocalProperty(key, None)  # type: ignore[arg-type]  # others share the session
     wanted = expected(parts)
     assert len(found) == len(wanted)
     assert {row.url: (row.text, row.title) for row in found} == wanted

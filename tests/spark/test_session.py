@@ -225,7 +225,7 @@ def test_under_spark_submit_its_options_stand(tmp_path: Path) -> None:
         line for line in ran.stdout.splitlines() if line[:7] in ("REFUSED", "SESSION")
     ]
     assert refused.startswith("REFUSED spark.speculation is true: ")
-    assert opened == "SESSION local[1] theirs None UTC 9s 3"
+    assert opened == "SESSION local[1,4] theirs None UTC 9s 3"
     # spark-submit sends what a program says on stderr to stdout
     remarks = [line for line in ran.stdout.splitlines() if "; start the session with" in line]
     assert [line.partition(":")[0] for line in remarks] == [
