@@ -114,11 +114,12 @@ def test_spans_of_workers_are_below_the_drivers(spark: SparkSession) -> None:
     assert [each.counters["records"] for each in results] == [0, 1, 2]
     assert {task.parent for task in tasks} == {phase.id}
     assert {task.trace for task in tasks} == {phase.trace}
-    assert sorted(task.attributes["nutria.part"] for task in tasks) == [0, 1, 2, 9]
+    tries = [9] * 4  # a fault of a store may pass: Spark tries the task again
+    assert sorted(task.attributes["nutria.part"] for task in tasks) == [0, 1, 2, *tries]
     assert {task.resource["nutria.role"] for task in tasks} == {"worker"}
     assert {task.resource["process.pid"] for task in tasks} >= {each.pid for each in results}
     assert os.getpid() not in {task.resource["process.pid"] for task in tasks}
-    assert [task.attributes["nutria.part"] for task in tasks if task.failed] == [9]
+    assert [task.attributes["nutria.part"] for task in tasks if task.failed] == tries
 
 
 def test_lines_of_workers_are_json_in_sparks_log(spark: SparkSession) -> None:
