@@ -13,13 +13,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.errors import StorageError
+from crawl.errors import DamagedFile, StorageError
 from crawl.interfaces.protocol import Truncation
 from crawl.model.tables import ROBOTS
 from crawl.robots.stored import StoredAnswer
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder, attempt_name
-from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.storage.parquet import MISSING, each_group, open_table, open_writer
 from crawl.urls.parse import host_of
 
 GROUP_ROWS = 1_024
@@ -74,10 +74,16 @@ def write_answers(folder: Folder, part: int, answers: Sequence[StoredAnswer]) ->
 
 
 def read_pieces(folder: Folder, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
-    """The rows of such files. One that is damaged or gone costs a request more, no page."""
+    """The rows of such files. One that is damaged or gone costs a request more, no page; one that
+    is gone has most likely been handed over by a fetch that was killed when it tidied up."""
     for piece in pieces:
         try:
             with open_table(folder, piece.path, size=piece.bytes) as source:
                 yield from each_group(source)
+        except DamagedFile as error:
+            is_gone = error.fault == MISSING
+            _log.log(
+                logging.INFO if is_gone else logging.WARNING, "%s; what it held is not known", error
+            )
         except StorageError as error:
             _log.warning("%s; what it held is not known", error)

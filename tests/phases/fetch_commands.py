@@ -21,7 +21,7 @@ from tests.phases.webs import AGENT, fetched
 
 DELAY_S = 0.02
 CHUNK = 50
-PATIENCE_S = 150.0
+PATIENCE_S = 600.0
 """For a JVM to start and a command to end on a machine that has much else to do; a command
 that ends too soon is found at once."""
 

@@ -23,6 +23,7 @@ def without_scores(records: dict[str, CrawlDatum]) -> dict[str, CrawlDatum]:
 @pytest.mark.slow(seconds=60)
 @pytest.mark.parametrize("writes", [83, 127])
 def test_overlapping_rounds_killed_again_and_again(tmp_path: Path, writes: int) -> None:
+    """Each life lasts a write longer than the one before (`LIVES` in test_rounds_kill.py)."""
     with running(Web(Settings.plain(3, 24, port=0, size=500))) as server:
         seeds = tmp_path / "seeds.txt"
         seeds.write_text("\n".join(server.web.seeds()))
@@ -34,7 +35,7 @@ def test_overlapping_rounds_killed_again_and_again(tmp_path: Path, writes: int) 
         wreck = CrawlDir(str(tmp_path / "killed"))
         lives = 0
         while run_killed(
-            run_overlapped_rounds, lives, wreck.address, str(seeds), settings, at=writes
+            run_overlapped_rounds, lives, wreck.address, str(seeds), settings, at=writes + lives
         ):
             lives += 1
             assert lives < 50, "it does not get on"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,7 +79,9 @@ def test_a_row_that_cannot_be_ours_is_passed_over() -> None:
     assert list(to_answers(odd)) == []
 
 
-def test_files_of_tasks_are_read_back_and_a_damaged_one_is_no_fault(tmp_path: Path) -> None:
+def test_files_of_tasks_are_read_back_and_a_damaged_one_is_no_fault(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     folder = Folder(str(tmp_path))
     first, second = (StoredAnswer(f"http://{n}.org", 1, 2, 200, "u", b"x") for n in "ab")
     pieces = [write_answers(folder, 0, [first]), write_answers(folder, 0, [second])]
@@ -86,6 +89,12 @@ def test_files_of_tasks_are_read_back_and_a_damaged_one_is_no_fault(tmp_path: Pa
     path.write_bytes(path.read_bytes()[:-20])
     found = [answer for rows in read_pieces(folder, pieces) for answer in to_answers(rows)]
     assert found == [second]
+    assert "what it held is not known" in caplog.text
+    caplog.clear()
+    path.unlink()
+    found = [answer for rows in read_pieces(folder, pieces) for answer in to_answers(rows)]
+    assert found == [second]
+    assert not caplog.text, "it was handed over before: nothing to warn of"
     pause = ServerPause("a.org", 5, 1, 9, 2.5, "Retry-After", 2, "closed")
     piece = write_pauses(folder, 3, [pause])
     assert [p for rows in read_pause_rows(folder, piece) for p in to_pauses(rows)] == [pause]
