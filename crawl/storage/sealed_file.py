@@ -108,8 +108,13 @@ class SealedFile:
         self.heal()
         self._folder.write(self.name, sealed)
         # it is published with that: whoever takes the lock over now mends the copy
-        with suppress(FencedOff):
+        try:
             self._folder.write(self.copy, sealed)
+        except FencedOff:
+            # a former holder that slept may have mended it since it was read
+            self._folder.read_anew(self.copy)
+            with suppress(FencedOff):
+                self._folder.write(self.copy, sealed)
 
     def guarded(self, folder: Folder) -> SealedFile:
         """The same file for the holder of a lock, whose folder writes behind a fence."""
@@ -131,5 +136,8 @@ class SealedFile:
         elif self.found(self.copy).content == content:
             return False
         else:
-            self._folder.write(self.copy, seal(content))
+            # Where that comes too late, somebody else has mended it, or took the lock over: then
+            # the file itself cannot be written either.
+            with suppress(FencedOff):
+                self._folder.write(self.copy, seal(content))
         return True

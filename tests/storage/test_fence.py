@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from crawl.errors import Locked
@@ -135,6 +135,7 @@ def _stepping(turns: Turns, plain: Callable[..., object]) -> Callable[..., objec
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(1, 12)), min_size=2, max_size=12))
+@example([(False, 6), (True, 22), (False, 1)])  # the sleeper mends the copy of CURRENT, too late
 @settings(
     max_examples=scaled(100),
     suppress_health_check=[HealthCheck.function_scoped_fixture],
