@@ -12,7 +12,7 @@ import logging
 import math
 import re
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from weakref import WeakKeyDictionary
 
 from crawl.clock import SystemClock
+from crawl.spark.live_workers import LiveWorkers
 from crawl.spark.master import is_local, local_cluster_size, standalone_addresses
 
 if TYPE_CHECKING:
@@ -264,6 +265,7 @@ class _SparkCluster:
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
+        self._live = LiveWorkers()
         self.master = str(context.master)
         self.settings: Mapping[str, str] = dict(context.getConf().getAll())
 
@@ -302,8 +304,10 @@ class _SparkCluster:
         own = str(self._context.applicationId)
         # what is granted already does not travel, so what is left is all
         limits = [int(each.coresLeft()) for each in applications if str(each.id()) == own]
+        workers = {(str(each.host()), int(each.port())): each for each in answer.workers()}
+        alive = [workers[address] for address in sorted(self._live.among(workers))]
         return StandaloneState(
-            tuple(_alive(answer.workers())),
+            tuple(StandaloneWorker(int(each.cores()), int(each.memory())) for each in alive),
             len(applications),
             limits[0] if limits else 0,
             int(spark.executorMemory()),
@@ -318,9 +322,3 @@ class _SparkCluster:
         except (Py4JError, AttributeError, TypeError) as error:
             _log.debug("the cluster does not tell its size: %s", error)
             return None
-
-
-def _alive(workers: Iterable[Any]) -> Iterable[StandaloneWorker]:
-    for each in workers:
-        if str(each.state().toString()) == "ALIVE":
-            yield StandaloneWorker(int(each.cores()), int(each.memory()))

@@ -80,10 +80,7 @@ def read_pieces(folder: Folder, pieces: Iterable[Piece]) -> Iterator[pa.Table]:
         try:
             with open_table(folder, piece.path, size=piece.bytes) as source:
                 yield from each_group(source)
-        except DamagedFile as error:
-            is_gone = error.fault == MISSING
-            _log.log(
-                logging.INFO if is_gone else logging.WARNING, "%s; what it held is not known", error
-            )
         except StorageError as error:
-            _log.warning("%s; what it held is not known", error)
+            is_gone = isinstance(error, DamagedFile) and error.fault == MISSING
+            level = logging.INFO if is_gone else logging.WARNING
+            _log.log(level, "%s; what it held is not known", error)

@@ -136,8 +136,8 @@ class SealedFile:
         elif self.found(self.copy).content == content:
             return False
         else:
-            # Where that comes too late, somebody else has mended it, or took the lock over: then
-            # the file itself cannot be written either.
+            # Too late where somebody else has mended it; or has taken the lock over, and then the
+            # file itself, by which all readers go, cannot be written either.
             with suppress(FencedOff):
                 self._folder.write(self.copy, seal(content))
         return True

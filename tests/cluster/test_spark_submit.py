@@ -5,6 +5,7 @@ The code is in the archive of scripts/package and nowhere else on the cluster's 
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -260,6 +261,27 @@ def test_two_crawls_at_once_do_not_disturb_each_other(
     assert commanding.state() == local
     workers = [report for report in commanding.gate.reports("schedule") if report["spark"]]
     assert workers and all("/nutria-code.zip/" in report["code"] for report in workers)
+
+
+def test_a_late_worker_is_used_and_a_dead_one_is_not_waited_for(
+    tmp_path: Path, server: WebServer, package: Package, cluster: Cluster
+) -> None:
+    """README's own line. The master still lists the worker that died; the other comes when the
+    first list is being fetched."""
+    cluster.add_worker()
+    cluster.lose(cluster.workers[-1])
+    workers = len(cluster.workers)
+    site = Site(tmp_path / "c", server.web, package)
+    job = site.submit(cluster, "run", "--seeds", "seeds.txt", "--rounds", "2")
+    try:
+        job.says("run: (fetch)")
+        cluster.add_worker()
+        finished(job)
+    finally:
+        job.kill()
+    assert site.parts() == [workers, workers + 1]
+    promised = {int(slots) for slots in re.findall(r"of (\d+) task slots", job.output)}
+    assert promised <= {workers, workers + 1}, job.output[-4000:]
 
 
 class TestFaults:
