@@ -29,16 +29,24 @@ def stop_on_signal(
         except CrawlError as error:
             notice(f"{what}: cannot be stopped gracefully: {error}")
 
+    # not in the handler: whoever is interrupted may hold what printing and writing need
+    stopping = threading.Thread(target=stop, name="interrupt", daemon=True)
+
     def on_signal(_: int, __: FrameType | None) -> None:
         nonlocal signals
         signals += 1
         if signals > 1:
             raise KeyboardInterrupt
-        # not here: whoever is interrupted may hold what printing and writing need
-        threading.Thread(target=stop, name="interrupt", daemon=True).start()
+        stopping.start()
 
     with _handled(on_signal, signal.SIGINT, signal.SIGTERM):
-        yield lambda: signals > 0
+        try:
+            yield lambda: signals > 0
+        finally:
+            # what it asks for may be a second signal, which belongs to this block: where the block
+            # ends just now, it would hit whoever prints its result
+            if signals == 1:
+                stopping.join()
 
 
 @contextmanager

@@ -279,6 +279,8 @@ def test_a_late_worker_is_used_and_a_dead_one_is_not_waited_for(
         finished(job)
     finally:
         job.kill()
+        for surplus in cluster.workers[workers:]:
+            cluster.lose(surplus)
     assert site.parts() == [workers, workers + 1]
     promised = {int(slots) for slots in re.findall(r"of (\d+) task slots", job.output)}
     assert promised <= {workers, workers + 1}, job.output[-4000:]

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import _thread
 import signal
 import threading
+import time
 
 import pytest
 
@@ -45,6 +47,16 @@ def test_the_holder_of_a_lock_that_asking_needs_may_be_interrupted() -> None:
         assert asked.wait(60)
 
 
+def test_nothing_that_a_signal_asks_for_comes_after_the_block() -> None:
+    """The block ends of itself while its interruption is on its way."""
+
+    def slowly(_: str) -> None:
+        time.sleep(0.2)
+
+    with pytest.raises(KeyboardInterrupt), stop_on_signal(_thread.interrupt_main, "run", slowly):
+        signal.raise_signal(signal.SIGINT)
+
+
 def test_a_request_to_stop_that_fails_is_reported(capsys: pytest.CaptureFixture[str]) -> None:
     tried = threading.Event()
 
@@ -55,9 +67,6 @@ def test_a_request_to_stop_that_fails_is_reported(capsys: pytest.CaptureFixture[
     with stop_on_signal(ask, "fetch", remark):
         signal.raise_signal(signal.SIGINT)
         assert tried.wait(60)
-        for thread in threading.enumerate():
-            if thread.name == "interrupt":
-                thread.join(60)
     assert "fetch: cannot be stopped gracefully: disk full" in capsys.readouterr().err
 
 
