@@ -1,10 +1,8 @@
-"""The graphs of hosts and domains: against networkx and the kernels in memory, in Common Crawl's
-form, and as what orders a crawl."""
+"""The graphs of hosts and domains: against networkx, kernels in memory and Common Crawl's form."""
 
 from __future__ import annotations
 
 import gzip
-import pickle
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -25,52 +23,25 @@ from crawl.buckets.webgraph import edges, listing, ranking
 from crawl.buckets.webgraph.dump import NodeGroup
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.counters import Counters
 from crawl.errors import ConfigError, NoSnapshot, StorageError, UsageError
 from crawl.graph.array_edges import ArrayEdges
 from crawl.graph.kernels.harmonic import CentralityOptions, harmonic_centrality
 from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.model.status import Status
 from crawl.phases import graph_dump, host_ranking, hostgraph
-from crawl.phases.hostgraph import HostGraphOptions, HostGraphResult
+from crawl.phases.hostgraph import HostGraphOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.host_ranks import HostRanks, load_host_ranks, pinned_address
-from crawl.storage.manifest import Snapshot
-from crawl.storage.parquet import open_table
-from crawl.storage.snapshot import Dataset
+from crawl.storage.host_ranks import load_host_ranks
 from crawl.urls.backwards import backwards
 from crawl.urls.domains import registered_domain
 from tests.examples import scaled
-from tests.phases import generating
-from tests.phases.linked_pages import ALL_LINKS, add_parse, build
-from tests.phases.made import datum, urls_of
-from tests.phases.replacing import publish_again
-from tests.phases.updating import S2, A, Crawl, fetched, link
+from tests.phases.host_graphs import crawl_of_links, make_host_graph, rows_of
 
-SEGMENT = "20260101000000"
 HOSTS = ["a.org", "www.a.org", "b.a.org", "b.org", "c.co.uk", "x.c.co.uk", "1.net", "10.1.2.3"]
 URLS = st.builds("http://{}/{}".format, st.sampled_from(HOSTS), st.sampled_from("xy"))
 LINKS = st.lists(st.tuples(URLS, URLS), max_size=40)
 SETTINGS = settings(max_examples=scaled(40), deadline=None)
-
-
-def make(directory: CrawlDir, group: NodeGroup = NodeGroup.HOST, **options: Any) -> HostGraphResult:
-    wanted = HostGraphOptions(group, **options)
-    return hostgraph.run(InProcess(), directory, Config(), wanted, SystemClock())
-
-
-def made(
-    folder: Path, pairs: list[tuple[str, str]], buckets: int = 2, file_rows: int = 1000
-) -> CrawlDir:
-    directory = CrawlDir(str(folder / "crawl"))
-    pages: dict[str, list[str]] = {}
-    for of, to in pairs:
-        pages.setdefault(of, []).append(to)
-    add_parse(directory, SEGMENT, pages)
-    build(directory, crawldb__file__rows=file_rows, crawldb__buckets=buckets, **ALL_LINKS)
-    return directory
 
 
 @contextmanager
@@ -86,17 +57,6 @@ def small_tasks() -> Iterator[None]:
         patch.setattr(common_crawl, "RANKS_AT_ONCE", 2)
         patch.setattr(graph_dump, "RANKS_AT_ONCE", 2)
         yield
-
-
-def rows_of(directory: CrawlDir, group: NodeGroup) -> list[dict[str, Any]]:
-    """All rows, in the order of the files."""
-    snapshot = hostgraph.require_hostgraph(directory, group)
-    folder = directory.dataset(hostgraph.table_of(group)).folder
-    rows: list[dict[str, Any]] = []
-    for file in snapshot.files:
-        with open_table(folder, file.path) as source:
-            rows += source.read().to_pylist()
-    return rows
 
 
 def truth(pairs: list[tuple[str, str]], group: NodeGroup) -> tuple[nx.DiGraph, Counter[Any]]:
@@ -128,8 +88,8 @@ def test_ranks_are_those_of_networkx(
     group: NodeGroup,
 ) -> None:
     with small_tasks():
-        directory = made(tmp_path_factory.mktemp("crawl"), pairs, buckets, file_rows)
-        done = make(directory, group, centrality=Centrality.EXACT)
+        directory = crawl_of_links(tmp_path_factory.mktemp("crawl"), pairs, buckets, file_rows)
+        done = make_host_graph(directory, group, centrality=Centrality.EXACT)
     graph, weights = truth(pairs, group)
     rows = rows_of(directory, group)
     assert [row["host_rev"] for row in rows] == sorted(map(backwards, graph))
@@ -171,8 +131,8 @@ def test_ranks_that_take_long_to_settle(tmp_path: Path) -> None:
     """Two hosts that hand all they have to each other, and one that has fewer friends."""
     pairs = [("http://a.org/", "http://b.org/"), ("http://b.org/", "http://a.org/")]
     pairs += [(f"http://{name}.org/", "http://a.org/") for name in "cdefgh"]
-    directory = made(tmp_path, pairs)
-    done = make(directory)
+    directory = crawl_of_links(tmp_path, pairs)
+    done = make_host_graph(directory)
     assert done.report.counters["iterations"] > 100
     expected = nx.pagerank(truth(pairs, NodeGroup.HOST)[0], tol=1e-14, max_iter=1000)
     found = {row["host"]: row["pagerank"] for row in rows_of(directory, NodeGroup.HOST)}
@@ -185,7 +145,7 @@ def test_hyperball_is_that_of_the_kernel(tmp_path: Path, precision: int) -> None
     ends = chance.integers(0, 60, (300, 2))
     pairs = [(f"http://h{of}.org/", f"http://h{to}.org/") for of, to in ends.tolist()]
     with small_tasks():
-        directory = made(tmp_path, pairs)
+        directory = crawl_of_links(tmp_path, pairs)
         wanted = HostGraphOptions(centrality=Centrality.HYPERBALL)
         config = Config.of({"hostgraph.hyperball.precision": precision})
         hostgraph.run(InProcess(), directory, config, wanted, SystemClock())
@@ -211,8 +171,8 @@ def test_the_form_of_common_crawl(tmp_path: Path, group: NodeGroup) -> None:
     ]
     output = tmp_path / "out"
     with small_tasks():
-        directory = made(tmp_path, pairs)
-        make(directory, group)
+        directory = crawl_of_links(tmp_path, pairs)
+        make_host_graph(directory, group)
         done = graph_dump.run(InProcess(), directory, group, Folder(str(output)))
     assert sorted(path.name for path in output.iterdir()) == [
         *("_SUCCESS", "edges.parquet", "edges.txt.gz"),
@@ -260,137 +220,22 @@ def test_the_form_of_common_crawl(tmp_path: Path, group: NodeGroup) -> None:
     assert found.of_host("10.1.2.3", -1.0) > 0
 
 
-def ranks_of(address: str) -> HostRanks:
-    return load_host_ranks(pinned_address(address), 10)
-
-
-def test_ranks_are_read_from_the_graph_as_it_is_now(tmp_path: Path) -> None:
-    directory = made(tmp_path, [("http://a.org/", "http://www.b.org/")])
-    address = f"{directory.address}/hostgraph"
-    make(directory)
-    ranks = ranks_of(address)
-    assert ranks.of_host("www.b.org", 0.0) == pytest.approx(2 / 1.5)
-    assert ranks.of_host("a.org", 0.0) == pytest.approx(1 / 1.5)
-    assert ranks.of_host("c.www.b.org", 9.0) == 9.0
-    before = pinned_address(address)
-    assert pinned_address(before) == before
-    add_parse(directory, "20260102000000", {"http://www.b.org/": ["http://a.org/"]})
-    build(directory, **ALL_LINKS)
-    make(directory)
-    assert ranks_of(address).of_host("a.org", 0.0) == 1.0
-    load_host_ranks.cache_clear()
-    assert ranks_of(before).of_host("a.org", 0.0) == pytest.approx(1 / 1.5)
-    make(directory, NodeGroup.DOMAIN)
-    domains = ranks_of(f"{directory.address}/domaingraph")
-    assert domains.of_host("c.www.b.org", 9.0) == 1.0
-    with pytest.raises(StorageError, match="is no graph of hosts"):
-        ranks_of(f"{directory.address}/webgraph")
-
-
-def test_tasks_have_the_ranks_of_the_driver(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Whatever their working folder, and what is published meanwhile."""
-    directory = made(tmp_path, [("http://a.org/", "http://b.org/")])
-    make(directory)
-    monkeypatch.chdir(tmp_path)
-    settings = {
-        "scoring.filter.order": "host-centrality",
-        "scoring.host.ranks.file": "crawl/hostgraph",
-    }
-    chain = pickle.dumps(ScoringChain.from_config(Config.of(settings)))
-    monkeypatch.chdir("/")
-    add_parse(directory, "20260102000000", {"http://b.org/": ["http://a.org/"]})
-    build(directory, **ALL_LINKS)
-    make(directory)
-    score = pickle.loads(chain).initial_score("http://b.org/", datum(), Counters()).score
-    assert score == pytest.approx(0.15 * 2 / 1.5)
-
-
-def test_ranks_of_a_graph_that_was_forgotten_are_those_of_the_current_one(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    """The tasks of a long phase begin when the graph that it began with is gone, or go as they
-    read it."""
-    directory = made(tmp_path, [("http://a.org/", "http://b.org/")])
-    make(directory)
-    dataset = directory.dataset(hostgraph.table_of(NodeGroup.HOST))
-    before = pinned_address(dataset.folder.address)
-    publish_again(dataset)
-    load_host_ranks.cache_clear()
-    assert ranks_of(before).of_host("b.org", 0.0) == pytest.approx(2 / 1.5)
-    assert "snapshot 1 is forgotten; the ranks of snapshot 2 are used" in caplog.text
-    pinned = pinned_address(dataset.folder.address)
-    for path in (tmp_path / "crawl/hostgraph/snapshots/000002").glob("hosts-*"):
-        path.unlink()
-    load_host_ranks.cache_clear()
-    with pytest.raises(StorageError, match="hosts-"):
-        ranks_of(pinned)
-
-
-def test_ranks_of_a_graph_that_is_replaced_as_it_is_read(tmp_path: Path) -> None:
-    directory = made(tmp_path, [("http://a.org/", "http://b.org/")])
-    make(directory)
-    dataset = directory.dataset(hostgraph.table_of(NodeGroup.HOST))
-    address = pinned_address(dataset.folder.address)
-    load_host_ranks.cache_clear()
-    snapshot = Dataset.snapshot
-
-    def found_and_gone(self: Dataset, number: int) -> Snapshot:
-        found = snapshot(self, number)
-        if number == 1 and self.folder == dataset.folder:
-            patch.undo()
-            publish_again(dataset)
-        return found
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Dataset, "snapshot", found_and_gone)
-        assert ranks_of(address).of_host("b.org", 0.0) == pytest.approx(2 / 1.5)
-    assert dataset.timeline().numbers == (2,)
-
-
-def test_a_crawl_is_ordered_by_the_graph_of_its_hosts(tmp_path: Path) -> None:
-    """New URLs get a part of what their host is worth, and generate takes them by it."""
-    crawl = Crawl(tmp_path, {A: datum(status=Status.DB_FETCHED)})
-    add_parse(
-        crawl.directory,
-        SEGMENT,
-        {f"http://{n}.net/": ["http://good.org/", f"http://{n}.com/"] for n in range(4)},
-    )
-    build(crawl.directory, **ALL_LINKS)
-    make(crawl.directory)
-    by_hosts = {
-        "scoring.filter.order": "host-centrality",
-        "scoring.host.ranks.file": f"{crawl.directory.address}/hostgraph",
-    }
-    new = ["http://good.org/new", "http://0.com/new", "http://unknown.org/new"]
-    crawl.segment(S2, [(A, fetched())], [(url, link(0.25)) for url in new])
-    crawl.update(S2, settings=by_hosts)
-    # nine hosts, of 1 + harmonic centrality 5, 2 (four of them) and 1 (four): 17 / 9 in the mean
-    worth = {new[0]: 5 * 9 / 17, new[1]: 2 * 9 / 17, new[2]: 0.5}
-    records = crawl.records
-    for url in new:
-        assert records[url].score == pytest.approx(0.15 * worth[url] + 0.25, rel=1e-6)
-    chosen = generating.run(crawl.directory, by_hosts, top_n=1, num_fetchers=1)
-    assert urls_of(crawl.directory, chosen.segments) == [new[0]]
-
-
 def test_wrong_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(NoSnapshot, match="has no link graph yet"):
-        make(CrawlDir(str(tmp_path / "empty")))
-    directory = made(tmp_path, [("http://a.org/", "http://b.org/")])
+        make_host_graph(CrawlDir(str(tmp_path / "empty")))
+    directory = crawl_of_links(tmp_path, [("http://a.org/", "http://b.org/")])
     with pytest.raises(NoSnapshot, match=r"crawl hostgraph .* --group domain"):
         hostgraph.require_hostgraph(directory, NodeGroup.DOMAIN)
     with pytest.raises(UsageError, match="are shown"):
-        make(directory, top=10**9)
+        make_host_graph(directory, top=10**9)
     monkeypatch.setattr(host_ranking, "MOST_EXACT", 1)
     with pytest.raises(UsageError, match="use --centrality hyperball"):
-        make(directory, centrality=Centrality.EXACT)
+        make_host_graph(directory, centrality=Centrality.EXACT)
 
 
 def test_a_damaged_graph_is_one_line(tmp_path: Path) -> None:
-    directory = made(tmp_path, [("http://a.org/", "http://b.org/")])
-    make(directory)
+    directory = crawl_of_links(tmp_path, [("http://a.org/", "http://b.org/")])
+    make_host_graph(directory)
     (path,) = (tmp_path / "crawl/hostgraph/snapshots/000001").glob("hosts-*")
     whole = path.read_bytes()
     path.write_bytes(whole[:-40] + bytes(40))
@@ -406,7 +251,7 @@ def test_a_damaged_graph_is_one_line(tmp_path: Path) -> None:
         graph_dump.run(InProcess(), directory, NodeGroup.HOST, output)
     assert not output.exists("_SUCCESS")
     assert check(directory).faults
-    make(directory)  # anew, out of the link graph
+    make_host_graph(directory)  # anew, out of the link graph
     assert len(rows_of(directory, NodeGroup.HOST)) == 2
     ScoringChain.from_config(Config.of(settings))
 

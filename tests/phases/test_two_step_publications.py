@@ -15,17 +15,9 @@ from tests.phases.crawl_outcome import Rows, differences, outcome
 from tests.phases.every_phase import STAGES, EveryPhase, Stage, every_phase, run_stage, run_words
 from tests.phases.kill_tally import Tally
 from tests.phases.killed import CUT_METHODS, run_killed, writes_in_order
+from tests.phases.publication_steps import Publication, Step, moments_between, pairs_of, steps_of
 from tests.phases.random_phase_kills import PhaseKills
-from tests.phases.two_step_publications import (
-    PUBLICATIONS,
-    Publication,
-    Step,
-    documented_table,
-    moments_between,
-    pairs_of,
-    rows_for,
-    steps_of,
-)
+from tests.phases.two_step_publications import PUBLICATIONS, documented_table, rows_for
 
 pytestmark = pytest.mark.slow(seconds=60)
 

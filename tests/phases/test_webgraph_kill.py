@@ -14,6 +14,7 @@ from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.hostgraph import table_of
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
+from tests.phases.host_graphs import rows_of
 from tests.phases.kill_jobs import (
     build_webgraph,
     rank_by_domain,
@@ -26,7 +27,6 @@ from tests.phases.kill_jobs import (
 from tests.phases.killed import moments, run_killed, writes_of
 from tests.phases.linked_pages import add_parse, graph_of, links_of
 from tests.phases.made import datum, make_crawldb, records_of
-from tests.phases.test_hostgraph import rows_of
 from tests.phases.test_linkrank import scores_of
 
 pytestmark = pytest.mark.slow(seconds=20)
