@@ -11,8 +11,8 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from crawl.exporting.page.render import Heading
 from crawl.exporting.values import ChunkUnit
+from crawl.maincontent.render import Heading
 
 _PARAGRAPH = re.compile(r"\n\s*\n+")
 _LINE = re.compile(r"\n+")

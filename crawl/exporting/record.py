@@ -17,13 +17,13 @@ import pyarrow as pa
 from crawl.counters import Counters
 from crawl.exporting.chunks import chunks_of
 from crawl.exporting.licences import licence_hints
-from crawl.exporting.page.extract import extract
-from crawl.exporting.page.render import Rendered
 from crawl.exporting.part_pages import SourcePage
 from crawl.exporting.published import published_of
 from crawl.exporting.selection import Change, change_of
 from crawl.exporting.signals import SIGNALS, signals_of
 from crawl.exporting.values import ChunkUnit, TextKind
+from crawl.maincontent.extract import extract
+from crawl.maincontent.render import Rendered
 from crawl.model.table import TIMESTAMP
 
 Record = dict[str, Any]

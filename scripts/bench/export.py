@@ -56,7 +56,7 @@ def structure(found: str, page: MadePage) -> Iterator[tuple[int, int]]:
 
 def contestants(*, markdown: bool) -> Iterator[tuple[str, Extractor]]:
     """Those that are installed, ours first."""
-    from crawl.exporting.page.extract import extract
+    from crawl.maincontent.extract import extract
 
     yield "crawl export", lambda html: extract(html.encode(), markdown=markdown).text
     try:

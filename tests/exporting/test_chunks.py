@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.exporting.chunks import chunks_of
-from crawl.exporting.page.render import Heading
 from crawl.exporting.values import ChunkUnit
+from crawl.maincontent.render import Heading
 from tests.examples import scaled
 
 _pieces = st.lists(

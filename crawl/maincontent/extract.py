@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from crawl.exporting.page.boilerplate import main_blocks
-from crawl.exporting.page.render import Rendered, as_markdown, as_text
-from crawl.exporting.page.walk import outline_of
+from crawl.maincontent.boilerplate import main_blocks
+from crawl.maincontent.render import Rendered, as_markdown, as_text
+from crawl.maincontent.walk import outline_of
 
 MOST_BYTES = 8 << 20
 """Of a page that is looked into; of longer ones, the beginning."""

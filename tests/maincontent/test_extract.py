@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.exporting.page import walk
-from crawl.exporting.page.extract import extract
+from crawl.maincontent import walk
+from crawl.maincontent.extract import extract
 from tests.examples import scaled
 
 LONG = " ".join(f"Sentence number {number} tells a little more, as such do." for number in range(9))
@@ -143,7 +143,7 @@ def test_hostile_pages_end_in_bounded_time(page: str) -> None:
 
 def test_what_is_read_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(walk, "MOST_NODES", 1_000)
-    monkeypatch.setattr("crawl.exporting.page.extract.MOST_BYTES", 200_001)
+    monkeypatch.setattr("crawl.maincontent.extract.MOST_BYTES", 200_001)
     for elements in ("<p>a <b>b</b></p>" * 2_000, "<div><p>b</p>" * 2_000):
         found = text(f"<p>{LONG}</p>{elements}")
         assert LONG in found and len(found) < 4_000

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from crawl.exporting.page.blocks import BOLD, BREAK, CODE, ITALIC, MARKS, Block, Kind
-from crawl.exporting.page.markdown import cell, heading, inline
+from crawl.maincontent.blocks import BOLD, BREAK, CODE, ITALIC, MARKS, Block, Kind
+from crawl.maincontent.markdown import cell, heading, inline
 
 
 @dataclass(frozen=True, slots=True)

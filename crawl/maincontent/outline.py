@@ -6,7 +6,8 @@ only when all of them are known.
 
 from __future__ import annotations
 
-from crawl.exporting.page.blocks import (
+from crawl.html.tokens import VOID, Attributes
+from crawl.maincontent.blocks import (
     BREAK,
     MARKS,
     MARKS_AND_BLANK,
@@ -16,7 +17,7 @@ from crawl.exporting.page.blocks import (
     Kind,
     Outline,
 )
-from crawl.exporting.page.elements import (
+from crawl.maincontent.elements import (
     BLOCKS,
     CONTAINERS,
     HEADINGS,
@@ -26,9 +27,8 @@ from crawl.exporting.page.elements import (
     PHRASES,
     is_hidden,
 )
-from crawl.exporting.page.names import Role, role_of_names
-from crawl.exporting.page.table_cells import OpenTable
-from crawl.html.tokens import VOID, Attributes
+from crawl.maincontent.names import Role, role_of_names
+from crawl.maincontent.table_cells import OpenTable
 
 
 class OutlineReader:

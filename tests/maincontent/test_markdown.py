@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from selectolax.lexbor import LexborHTMLParser
 
-from crawl.exporting.page.extract import extract
+from crawl.maincontent.extract import extract
 from tests.examples import scaled
 
 READER = MarkdownIt("commonmark").enable(["table", "strikethrough"])

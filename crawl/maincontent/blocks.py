@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-from crawl.exporting.page.names import Role
+from crawl.maincontent.names import Role
 
 BOLD, ITALIC, CODE, BREAK = "\x01", "\x02", "\x03", "\x04"
 """Marks inside a block's text; BREAK is a line break that the page asks for."""

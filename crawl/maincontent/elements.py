@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from crawl.exporting.page.blocks import BOLD, CODE, ITALIC
 from crawl.html.tokens import Attributes
+from crawl.maincontent.blocks import BOLD, CODE, ITALIC
 
 HIDDEN = frozenset(
     (

@@ -7,11 +7,11 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl.exporting.page.blocks import Outline
-from crawl.exporting.page.elements import BLOCKS, CONTAINERS, HIDDEN, PHRASES, is_hidden
-from crawl.exporting.page.outline import OutlineReader
 from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, Attributes, feed
+from crawl.maincontent.blocks import Outline
+from crawl.maincontent.elements import BLOCKS, CONTAINERS, HIDDEN, PHRASES, is_hidden
+from crawl.maincontent.outline import OutlineReader
 
 MOST_NODES = 300_000
 """Elements and texts that are read of a page."""

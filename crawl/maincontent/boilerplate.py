@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawl.exporting.page.blocks import Block, Container, Kind, Outline
-from crawl.exporting.page.names import Role
+from crawl.maincontent.blocks import Block, Container, Kind, Outline
+from crawl.maincontent.names import Role
 
 _LONG_PARAGRAPH = 80
 """Characters of running text."""

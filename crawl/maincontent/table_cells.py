@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawl.exporting.page.blocks import Block, Kind
+from crawl.maincontent.blocks import Block, Kind
 
 _MOST_COLUMNS = 50
 _MOST_BLOCKS = 3

@@ -15,7 +15,7 @@ from html.entities import html5
 from itertools import islice
 from unicodedata import category
 
-from crawl.exporting.page.blocks import BOLD, BREAK, CODE, ITALIC, MARKS, Block, Kind
+from crawl.maincontent.blocks import BOLD, BREAK, CODE, ITALIC, MARKS, Block, Kind
 
 _STAR, _SPAN = "\x05", "\x06"
 """In a text that is being spelled: an asterisk of ours, and the place of a code span."""
