@@ -3,7 +3,6 @@
 select.py      a shard chooses the newest parse of each page that may be exported (with
                crawl/indexing/keys.py and decide.py), and what has changed since a snapshot
 part_pages.py  the part where the parse lies reads the page's text and markup
-page/          the main content of the markup, as text or Markdown
 record.py      the record: what the crawl knows of the page, licence hints, quality signals, chunks
 formats/       records as JSON lines, Parquet, WET or Markdown files
 part.py        a task: a part of a segment's parse becomes files

@@ -11,6 +11,7 @@ from crawl.model.content import Content
 
 if TYPE_CHECKING:
     from bs4 import BeautifulSoup
+    from selectolax.lexbor import LexborHTMLParser
 
 
 class Page:
@@ -38,7 +39,7 @@ class Page:
         """The body as text; what cannot be decoded is replaced."""
         return decode(self.body, self.charset).removeprefix("\ufeff")
 
-    @property
+    @cached_property
     def utf_8(self) -> bytes:
         """The markup in UTF-8: the body as it is where it is that throughout. Bytes that are
         not must be replaced before it is read: a reader that leaves out a NUL or a stray tag
@@ -51,6 +52,16 @@ class Page:
             else:
                 return self.body.removeprefix(BOM_UTF8)
         return self.markup.encode("utf-8", "replace")
+
+    @cached_property
+    def tree(self) -> LexborHTMLParser | None:
+        """lexbor's tree of the markup, which is not to be changed: whoever else reads the page has
+        the same one. None for markup that is made to harm those who build a tree."""
+        from selectolax.lexbor import LexborHTMLParser
+
+        from crawl.html.guard import is_safe_markup
+
+        return LexborHTMLParser(self.utf_8) if is_safe_markup(self.utf_8) else None
 
     @cached_property
     def soup(self) -> BeautifulSoup:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from selectolax.lexbor import LexborHTMLParser
+
 from crawl.maincontent.boilerplate import main_blocks
 from crawl.maincontent.render import Rendered, as_markdown, as_text
 from crawl.maincontent.walk import outline_of
@@ -16,11 +18,12 @@ _ENOUGH = 200
 _AROUND = re.compile(rb"<(?:nav|footer)", re.I)
 
 
-def extract(markup: bytes, *, markdown: bool) -> Rendered:
-    """The main content of a page in valid UTF-8; empty where it has no text."""
-    if len(markup) > MOST_BYTES:
+def extract(markup: bytes, *, markdown: bool, tree: LexborHTMLParser | None = None) -> Rendered:
+    """The main content of a page in valid UTF-8; empty where it has no text. `tree` is lexbor's,
+    where the caller has it already."""
+    if tree is None and len(markup) > MOST_BYTES:
         markup = markup[:MOST_BYTES].decode("utf-8", "ignore").encode()
-    blocks = main_blocks(outline_of(markup))
+    blocks = main_blocks(outline_of(markup, tree=tree))
     if sum(len(block.text) for block in blocks) < _ENOUGH and _AROUND.search(markup):
-        blocks = main_blocks(outline_of(markup, everything=True))
+        blocks = main_blocks(outline_of(markup, everything=True, tree=tree))
     return as_markdown(blocks) if markdown else as_text(blocks)

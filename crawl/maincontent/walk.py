@@ -23,12 +23,16 @@ _OFTEN_HIDDEN = frozenset(("p", "li", "h1", "h2", "h3", "h4", "dd", "dt", "tr"))
 _ASKED_TOO = _ASKED | _OFTEN_HIDDEN
 
 
-def outline_of(data: bytes, *, everything: bool = False) -> Outline:
+def outline_of(
+    data: bytes, *, everything: bool = False, tree: LexborHTMLParser | None = None
+) -> Outline:
     """The outline of a page in valid UTF-8, in time that is linear in its length; without what
-    is in `nav` and `footer`, unless `everything` is asked for."""
+    is in `nav` and `footer`, unless `everything` is asked for. `tree`: lexbor's of it, by whoever
+    has made sure that it can be made."""
     reader = OutlineReader()
-    if is_safe_markup(data):
+    if tree is None and is_safe_markup(data):
         tree = LexborHTMLParser(data)
+    if tree is not None:
         asked = _ASKED_TOO if _may_hide(data) else _ASKED
         skipped = HIDDEN if everything else HIDDEN | _ALWAYS_AROUND
         return reader.finish(is_cut=not _walk(tree.root, reader, asked, skipped))

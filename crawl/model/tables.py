@@ -81,7 +81,7 @@ PARSE_TEXT = Table(
     (
         Column("url", pa.string(), "the page, or a document inside one"),
         Column("text", pa.string(), "all its visible text"),
-        Column("main_text", pa.string(), "without boilerplate, where asked for", required=False),
+        Column("main_text", pa.string(), "without menus and footers (HTML)", required=False),
     ),
 )
 

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from crawl.counters import Counters
 from crawl.interfaces.page import Page
-from crawl.parsing.page_time import outside_page_time
+from crawl.maincontent.extract import extract
 
 
 def main_text(page: Page, counters: Counters) -> str | None:
-    """The page's text without menus and footers. trafilatura, because it is the best of its
-    kind in comparisons and in Python; an extra, for it brings much along."""
-    with outside_page_time():
-        import trafilatura
+    """The page's text without menus and footers; None where it has none, which is counted."""
     try:
-        found: str | None = trafilatura.extract(page.markup, url=page.url)
-        return found
+        found = extract(page.utf_8, markdown=False, tree=page.tree).text
     except MemoryError:
         raise
-    except (Exception, SystemExit):  # a page must not end the process
+    except Exception:  # a page must not end the process
         counters["main_content_errors"] += 1
         return None
+    if not found:
+        counters["main_content_empty"] += 1
+    return found or None

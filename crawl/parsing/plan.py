@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import dataclass
 
 from crawl.config import Config
-from crawl.errors import ConfigError
-from crawl.hints import install
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.interfaces.parser import Parser
@@ -22,7 +19,6 @@ from crawl.parsing.settings import (
     PARSE_NORMALIZE_URLS,
     PARSEFILTER_ORDER,
     PARSER_DEFAULT_CHARSET,
-    PARSER_MAIN_CONTENT,
     PARSER_MAPPING_FILE,
     PLUGIN_PARSER,
     URLEXEMPTION_ORDER,
@@ -80,8 +76,6 @@ class ParsePlan:
         )
         plan.build()
         default_codec(config[PARSER_DEFAULT_CHARSET])
-        if config[PARSER_MAIN_CONTENT]:
-            _require_main_content()
         return plan
 
     def build(self) -> ParsePlugins:
@@ -118,16 +112,6 @@ class ParsePlugins:
             for name, parser in self.parsers.items()
             if kind in parser.mime_types
         ]
-
-
-def _require_main_content() -> None:
-    try:
-        importlib.import_module("trafilatura")
-    except ImportError as error:
-        raise ConfigError(
-            f"parser.main.content needs the extra main-content ({install('main-content')}):"
-            f" {' '.join(str(error).split())}"
-        ) from None
 
 
 def _parsers_by_type(config: Config, parsers: tuple[str, ...]) -> TypeMap:

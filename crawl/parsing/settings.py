@@ -45,8 +45,9 @@ PARSER_SKIP_TRUNCATED: Property[bool] = boolean(
 PARSER_STORE_TEXT: Property[bool] = boolean("parser.store.text", True, "Write parse_text.")
 PARSER_MAIN_CONTENT: Property[bool] = boolean(
     "parser.main.content",
-    False,
-    "Keep the text without menus and footers beside the whole text; needs the extra main-content.",
+    True,
+    "Keep the text of HTML pages without menus and footers beside the whole: what index, near"
+    " duplicates and export take for the page's text.",
 )
 PARSER_DEFAULT_CHARSET: Property[str] = text(
     "parser.character.encoding.default",

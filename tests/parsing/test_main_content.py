@@ -1,14 +1,10 @@
-"""The option parser.main.content, with whatever html parser is the default."""
+"""The main text that a parse keeps beside the whole, with whatever html parser is the default."""
 
 from __future__ import annotations
-
-import pytest
 
 from crawl.config import Config
 from crawl.parsing.pipeline import ParsePlan, parse_batch
 from tests.parsing.small_parsers import content, settings
-
-pytest.importorskip("trafilatura", exc_type=ImportError)
 
 PAGE = (
     "<!DOCTYPE html><html><head><title>T</title></head><body><nav><a href='/'>Home</a>"
@@ -19,7 +15,7 @@ PAGE = (
 
 
 def test_the_main_text_is_kept_beside_the_whole() -> None:
-    plan = ParsePlan.from_config(Config.of(settings(parser__main__content=True)))
+    plan = ParsePlan.from_config(Config.of(settings()))
     page = content("http://a.org/", PAGE, content_type="text/html")
     (row,) = parse_batch(plan, [page]).parse_text.to_pylist()
     assert "The story itself" in row["main_text"]

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, feed
+from crawl.interfaces.page import Page
 from crawl.parsing.html.reader import ACTIONS, ElementAction, HtmlReader
 
 _TEXT = "-text"
 
 
-def read_html(data: bytes, reader: HtmlReader) -> None:
-    """Feeds a page in valid UTF-8 to the reader; for one made to harm parsers no tree is built."""
-    if is_safe_markup(data):
-        _walk(LexborHTMLParser(data), reader)
+def read_html(page: Page, reader: HtmlReader) -> None:
+    """Feeds a page to the reader; one made to harm parsers without a tree, tag by tag."""
+    if page.tree is not None:
+        _walk(page.tree, reader)
     else:
-        feed(data.decode("utf-8"), reader)
+        feed(page.utf_8.decode("utf-8"), reader)
 
 
 def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:

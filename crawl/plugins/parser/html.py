@@ -25,5 +25,5 @@ class HtmlParser:
 
     def parse(self, page: Page) -> Sequence[Parse]:
         reader = HtmlReader(page.url, self._settings, page.charset)
-        read_html(page.utf_8, reader)
+        read_html(page, reader)
         return (reader.parse(),)

@@ -2,6 +2,8 @@ from __future__ import annotations
 
 from crawl.config import Config
 from crawl.html.tokens import feed
+from crawl.interfaces.page import Page
+from crawl.model.content import Content
 from crawl.model.parse import Outlink, ParseStatus
 from crawl.parsing.html.reader import HtmlReader, HtmlSettings
 from crawl.parsing.html.tree import read_html
@@ -26,7 +28,7 @@ def test_settings_of_the_configuration() -> None:
 
 def test_a_page_is_the_same_by_its_tree_and_by_its_tokens() -> None:
     by_tree, by_tokens = HtmlReader(URL, HtmlSettings()), HtmlReader(URL, HtmlSettings())
-    read_html(MARKUP.encode(), by_tree)
+    read_html(Page(Content(URL, MARKUP.encode()), "text/html"), by_tree)
     feed(MARKUP, by_tokens)
     parse = by_tree.parse()
     assert parse == by_tokens.parse()
