@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from crawl.datasets.files import first_of_each
 from crawl.errors import EnvironmentFault
+from crawl.hints import install
 from crawl.storage.scan import Condition, filter_rows, require_column, require_condition
 
 if TYPE_CHECKING:
@@ -94,18 +95,14 @@ class Table:
 
     def to_pandas(self) -> pd.DataFrame:
         """All rows as a pandas DataFrame; maps become dictionaries."""
-        rows = self.to_arrow()
-        try:
-            return rows.to_pandas(maps_as_pydicts="lossy")
-        except ImportError as missing:
-            raise EnvironmentFault("pandas is not installed: pip install pandas") from missing
+        return self.to_arrow().to_pandas(maps_as_pydicts="lossy")
 
     def to_polars(self) -> pl.DataFrame:
         """All rows as a polars DataFrame."""
         try:
             import polars
         except ImportError as missing:
-            raise EnvironmentFault("polars is not installed: pip install polars") from missing
+            raise EnvironmentFault(f"polars is not installed: {install('notebook')}") from missing
         return polars.DataFrame(self.to_arrow())
 
     def __iter__(self) -> Iterator[dict[str, Any]]:

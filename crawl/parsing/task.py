@@ -68,12 +68,12 @@ def run_parse_task(
             )
         )
         for pages in _pages(task.segment, files, counters):
-            batch = sandbox.parse_table(pages)
-            data.write(batch.parse_data)
-            text.write(batch.parse_text)
-            found.append(batch.crawl_parse)
-            counters.update(batch.counters)
-            on_progress(counters["pages"])
+            before = counters["pages"]
+            for batch in sandbox.parse_batches(pages, lambda done, b=before: on_progress(b + done)):
+                data.write(batch.parse_data)
+                text.write(batch.parse_text)
+                found.append(batch.crawl_parse)
+                counters.update(batch.counters)
     pieces = {
         PARSE: write_bucketed(
             task.segment.child(PARSE), names[PARSE], pa.concat_tables(found), task.buckets

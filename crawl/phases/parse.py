@@ -40,7 +40,7 @@ from crawl.telemetry.context import update_context
 PROGRESS = "crawl_parse/progress"
 """Marks of the tasks of a parse under way."""
 
-_MARK_EVERY_S = 2.0
+_MARK_EVERY_S = 1.0
 _TASK_BYTES = 8 << 20
 """Smaller files are parsed by one task: starting a parser is worth some thousand pages."""
 
@@ -159,7 +159,7 @@ class _Marks:
         self._segment = segment
         self._number = number
         self._clock = clock or SystemClock()
-        self._next = self._clock.monotonic() + _MARK_EVERY_S
+        self._next = self._clock.monotonic()
         self._last = ""
 
     def pages(self, done: int) -> None:

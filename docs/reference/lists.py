@@ -47,7 +47,9 @@ def _property(each: dict[str, Any]) -> tuple[str, str, str]:
     shown = value if isinstance(value, str) else json.dumps(value)
     # a file's default folder is of this machine, and no property's meaning
     default = code(shown) if shown != "" else "*(empty)*"
-    return code(each["key"]), f"{default} {each['unit']}".strip(), prose(each["about"])
+    # a link to itself, so that a property can be sent to a colleague
+    key = f'<a id="{each["key"]}" href="#{each["key"]}"><code>{each["key"]}</code></a>'
+    return key, f"{default} {each['unit']}".strip(), prose(each["about"])
 
 
 def plugins_page() -> str:

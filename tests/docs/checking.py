@@ -161,7 +161,7 @@ def _extras_fault(arguments: Sequence[str]) -> str:
     known = set(parser["options.extras_require"])
     named = {
         extra
-        for found in re.findall(r"\[([^\]]+)\]", " ".join(arguments))
+        for found in re.findall(r"(?:^|\s)\.\[([^\]]+)\]", " ".join(arguments))
         for extra in found.split(",")
     }
     return f"no extras {sorted(named - known)}" if named - known else ""

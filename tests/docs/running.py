@@ -25,6 +25,7 @@ from typing import Any
 
 from crawl.cli.main import main
 from tests.docs.pages import ROOT, Block
+from tests.installs import PRODUCT, only_installed
 
 _CLIENT = """\
 #!{python} -IS
@@ -56,6 +57,8 @@ class Shell:
     environment: Mapping[str, str]
     replaced: Mapping[str, str]
     """URLs of the page and those of the synthetic web that stand for them."""
+    installed: frozenset[str] = frozenset((PRODUCT,))
+    """What the page has its reader install: no more can be imported."""
     namespace: dict[str, Any] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)
     """What every command printed, in order."""
@@ -131,7 +134,10 @@ class Shell:
     def _answer(self, connection: socket.socket, blocks: Sequence[Block]) -> None:
         with connection, connection.makefile("rb") as line:
             asked = json.loads(line.readline())
-            with _as(asked["cwd"], asked["env"], asked["stdin"]) as (out, err):
+            with (
+                _as(asked["cwd"], asked["env"], asked["stdin"]) as (out, err),
+                only_installed(self.installed),
+            ):
                 if asked["name"] == _PYTHON:
                     number, *file = asked["argv"]
                     code = self._python(blocks[int(number)], *file)

@@ -51,7 +51,7 @@ def test_the_reference_has_everything(site: Path) -> None:
     functions = [name for name in crawl.__all__ if name[0].islower()]
     assert functions and all(f'id="crawl{name}"' in api for name in functions)
     properties = page("properties")
-    assert all(f"<code>{each['key']}</code>" in properties for each in crawl.list_properties())
+    assert all(f'<a id="{each["key"]}"' in properties for each in crawl.list_properties())
     for name, wanted in {
         "plugins": ("urlfilter", "opic"),
         "tables": ("crawldb", "parse_text"),

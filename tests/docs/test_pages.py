@@ -19,6 +19,7 @@ from tests.docs.checking import check_commands
 from tests.docs.pages import LANGUAGES, PAGES, ROOT, Block, blocks_of_page
 from tests.docs.running import Shell
 from tests.docs.synthetic_web import SyntheticWeb, serving, stand_ins
+from tests.installs import PRODUCT
 
 _HOST = re.compile(r"https?://([^/\s\"':`)>,\\]+)")
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -30,9 +31,17 @@ def web(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SyntheticWeb]:
         yield found
 
 
-def shell_of(web: SyntheticWeb, folder: Path) -> Shell:
+def shell_of(web: SyntheticWeb, folder: Path, page: str) -> Shell:
     inherited = {key: value for key, value in os.environ.items() if not key.startswith("CRAWL_")}
-    return Shell(folder, {**inherited, "CRAWL_CONF_DIR": str(web.conf)}, stand_ins(web))
+    return Shell(
+        folder, {**inherited, "CRAWL_CONF_DIR": str(web.conf)}, stand_ins(web), installed_by(page)
+    )
+
+
+def installed_by(page: str) -> frozenset[str]:
+    """The product, and what the page's own lines install: `.[notebook]`, `datatrove[io]`."""
+    found = re.findall(r"\bpip install '?([\w.,\[\]-]+)", (ROOT / page).read_text("utf-8"))
+    return frozenset((PRODUCT, *(re.sub(r"^\.(?=\[|$)", PRODUCT, each) for each in found)))
 
 
 def run_of(name: str) -> list[Block]:
@@ -51,7 +60,7 @@ def run_of(name: str) -> list[Block]:
 @pytest.mark.usefixtures("spark")
 def test_it_can_be_pasted(name: str, web: SyntheticWeb, tmp_path: Path) -> None:
     begun = time.monotonic()
-    shell = shell_of(web, tmp_path)
+    shell = shell_of(web, tmp_path, name)
     shell.run(run_of(name))
     assert not shell.faults, "\n".join([*shell.faults, shell.log[-3000:]])
     print(f"{name}: {time.monotonic() - begun:.1f} s")

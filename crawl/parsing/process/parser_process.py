@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+from collections.abc import Callable
 from contextlib import suppress
 from typing import IO
 
@@ -109,14 +110,18 @@ class ParserProcess:
         page, began = PROGRESS.unpack_from(self._progress)
         return page, began
 
-    def wait(self, timeout: float) -> None:
-        """Waits for a reply; PeerGone where there will be none."""
+    def wait(self, timeout: float, on_page: Callable[[int], None]) -> None:
+        """Waits for a reply; PeerGone where there will be none. `on_page` is called now and then
+        with the page under way."""
         poll = select.poll()
         poll.register(self.replies, select.POLLIN)
         while not poll.poll(_LOOK_EVERY_S * 1000):
             if self._process.poll() is not None and not poll.poll(0):
                 raise PeerGone  # somebody else holds its end of the pipe
-            began = max(self.progress()[1], self._batch_sent_at)
+            page, page_began = self.progress()
+            if page != NO_PAGE:
+                on_page(page)
+            began = max(page_began, self._batch_sent_at)
             if timeout > 0 and self._clock.monotonic() - began > timeout + _GRACE_S:
                 self._is_overdue = True
                 self._process.kill()

@@ -8,8 +8,9 @@ parses may have threads, and may be a Spark worker.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import TracebackType
 
 import numpy as np
@@ -41,6 +42,14 @@ _BATCH_BYTES = 8 << 20
 Links and rows of one of 256 take half the time of those of four of 64."""
 
 
+def _nobody(pages: int) -> None:
+    """For whoever does not ask how far it is."""
+
+
+def _report(on_progress: Callable[[int], None], before: int, page: int) -> None:
+    on_progress(before + page)
+
+
 @dataclass(frozen=True, slots=True)
 class _BatchFault:
     """How the child failed, and at which page of a batch."""
@@ -58,6 +67,8 @@ class Sandbox:
         self._timeout: float = parsing.config[PARSER_TIMEOUT]
         self._clock = clock or SystemClock()
         self._child: ParserProcess | None = None
+        self._on_page: Callable[[int], None] = _nobody
+        """Told of the page of a batch that is under way."""
         self._awaits_reply = False
         """Whether a reply is due: such a child is of no use to anybody else."""
 
@@ -75,8 +86,19 @@ class Sandbox:
 
     def parse_table(self, contents: pa.Table) -> ParsedBatch:
         """The same for rows of a content table."""
-        contents = _without_headers(contents)
-        return join_batches([self._parse_batch(batch, {}) for batch in _batches(contents)])
+        return join_batches(list(self.parse_batches(contents)))
+
+    def parse_batches(
+        self, contents: pa.Table, on_progress: Callable[[int], None] = _nobody
+    ) -> Iterator[ParsedBatch]:
+        """The same, some pages after the other. `on_progress` is called now and then with how many
+        are done, also while a batch is under way."""
+        done = 0
+        for batch in _batches(_without_headers(contents)):
+            self._on_page = partial(_report, on_progress, done)
+            yield self._parse_batch(batch, {})
+            done += batch.num_rows
+            on_progress(done)
 
     def close(self) -> None:
         """Leaves the child to the next sandbox of this process with the same plan."""
@@ -142,7 +164,7 @@ class Sandbox:
             child.wait_until_ready()
             child.clear_progress()
             send(child.requests, pack_request(batch, known_failures))
-            child.wait(self._timeout)
+            child.wait(self._timeout, self._on_page)
             reply = unpack_reply(receive(child.replies))
         except BatchRefused as refused:
             self._end_child()
