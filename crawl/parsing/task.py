@@ -68,8 +68,7 @@ def run_parse_task(
             )
         )
         for pages in _pages(task.segment, files, counters):
-            before = counters["pages"]
-            for batch in sandbox.parse_batches(pages, lambda done, b=before: on_progress(b + done)):
+            for batch in sandbox.parse_batches(pages, on_progress, counters["pages"]):
                 data.write(batch.parse_data)
                 text.write(batch.parse_text)
                 found.append(batch.crawl_parse)

@@ -89,11 +89,10 @@ class Sandbox:
         return join_batches(list(self.parse_batches(contents)))
 
     def parse_batches(
-        self, contents: pa.Table, on_progress: Callable[[int], None] = _nobody
+        self, contents: pa.Table, on_progress: Callable[[int], None] = _nobody, done: int = 0
     ) -> Iterator[ParsedBatch]:
         """The same, some pages after the other. `on_progress` is called now and then with how many
-        are done, also while a batch is under way."""
-        done = 0
+        are done, also while a batch is under way, and those before (`done`) count too."""
         for batch in _batches(_without_headers(contents)):
             self._on_page = partial(_report, on_progress, done)
             yield self._parse_batch(batch, {})
