@@ -14,6 +14,7 @@ from _pytest.monkeypatch import MonkeyPatch
 
 from crawl.errors import EnvironmentFault
 from crawl.model.content import Content
+from crawl.model.contents import content_table
 from crawl.parsing.document import ParsedBatch
 from crawl.parsing.pipeline import parse_batch
 from crawl.parsing.process import parser_process
@@ -85,6 +86,18 @@ def test_a_page_that_hangs_is_stopped_by_the_alarm() -> None:
         batch = sandbox.parse([*pages(2), content("http://a.org/bad", "do hang x")])
     assert outcome(batch)[-1] == ("bad", "failed_timeout")
     assert batch.counters["parse.success"] == 2
+
+
+def test_how_far_it_is_is_told_while_a_batch_is_under_way(monkeypatch: MonkeyPatch) -> None:
+    """The third page hangs for two seconds, and is looked at meanwhile."""
+    monkeypatch.setattr(parser_process, "_LOOK_EVERY_S", 0.05)
+    given = content_table([*pages(2), content("http://a.org/bad", "do hang x"), *pages(1)])
+    counted: list[int] = []
+    with Sandbox(plan(parser__timeout="2s")) as sandbox:
+        (batch,) = sandbox.parse_batches(given, counted.append, done=10)
+    assert batch.counters["pages"] == 4
+    assert 12 in counted
+    assert counted[-1] == 14
 
 
 def test_a_page_that_switches_the_alarm_off_is_stopped_too(monkeypatch: MonkeyPatch) -> None:
