@@ -43,6 +43,8 @@ class LinkingPage:
     url: str
     links: tuple[tuple[str, str], ...]
     score: float | None = 1.0
+    tag: str = "a"
+    """The element that the links are found in."""
 
 
 def pages_table(pages: Iterable[LinkingPage]) -> pa.Table:
@@ -61,7 +63,8 @@ def pages_table(pages: Iterable[LinkingPage]) -> pa.Table:
             "signature": None,
             "fetch_time": NOW,
             "outlinks": [
-                {"url": url, "anchor": anchor, "rel": "", "tag": "a"} for url, anchor in page.links
+                {"url": url, "anchor": anchor, "rel": "", "tag": page.tag}
+                for url, anchor in page.links
             ],
             "metadata": [] if page.score is None else [(SCORE_KEY, repr(page.score))],
         }

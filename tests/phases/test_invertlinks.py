@@ -59,6 +59,14 @@ def test_links_are_turned_around(tmp_path: Path) -> None:
     assert check(directory, deep=True).faults == []
 
 
+def test_what_no_reader_can_follow_is_no_link(tmp_path: Path) -> None:
+    canonical = LinkingPage("http://a.org/", (("http://b.org/", ""),), tag="link")
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": [canonical, *FIRST[1:]]})
+    counters = invert(directory).report.counters
+    assert inlinks_of(directory) == expected_inlinks({ONE: FIRST[1:]})
+    assert counters["links"] == 3 and counters["dropped.unfollowable"] == 1
+
+
 HOSTS = ["a.org", "b.org", "c.net"]
 URLS = st.builds("http://{}/{}".format, st.sampled_from(HOSTS), st.text("xé~", max_size=1))
 PAGES = st.lists(

@@ -51,6 +51,14 @@ def test_pages_that_link_or_are_linked_to_are_nodes(directory: CrawlDir) -> None
     assert not check(directory, deep=True).faults
 
 
+def test_what_no_reader_can_follow_is_no_link(directory: CrawlDir) -> None:
+    add_parse(directory, "20260101000000", {A: [B, C]})
+    add_parse(directory, "20260102000000", {B: [A], C: [A, B]}, tag="link")
+    counters = build(directory).report.counters
+    assert links_of(graph_of(directory)) == [(A, B), (A, C)]
+    assert counters["links"] == 5 and counters["dropped.unfollowable"] == 3
+
+
 def test_links_within_a_host_or_a_domain_do_not_count(directory: CrawlDir) -> None:
     pages = {"http://www.a.org/1": ["http://www.a.org/2", "http://m.a.org/", B]}
     add_parse(directory, "20260101000000", pages)

@@ -30,6 +30,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import LINKDB
+from crawl.rules.anchors import UNFOLLOWABLE, are_followable
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups
@@ -37,7 +38,11 @@ from crawl.urls.hosts import hosts_of
 
 LINKS = delta_of(LINKDB)
 
-_COLUMNS = ["url", "outlinks.list.element.url", "outlinks.list.element.anchor", "metadata"]
+_COLUMNS = [
+    "url",
+    *(f"outlinks.list.element.{name}" for name in ("url", "anchor", "tag")),
+    "metadata",
+]
 _SEGMENT = LINKDB.names.index("segment")
 _LINKS_AT_ONCE = 400_000
 """Links that a sending task gathers before it sends them: blocks of a few rows are dear."""
@@ -179,6 +184,10 @@ def inverted(pages: pa.Table, segment: str, rules: LinkRules, counters: Counters
     owners = pc.list_parent_indices(outlinks).to_numpy(zero_copy_only=False)
     from_urls = as_array(pages["url"])
     urls, anchors = links.field("url"), links.field("anchor")
+    kept = are_followable(links.field("tag"))
+    if not kept.all():
+        counters[f"dropped.{UNFOLLOWABLE}"] += len(kept) - int(np.count_nonzero(kept))
+        urls, anchors, owners = _chosen(kept, urls, anchors, owners)
     renormalization = rules.renormalization
     if renormalization is not None:
         from_urls, kept_pages = renormalization.of(from_urls, counters)

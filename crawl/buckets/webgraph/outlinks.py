@@ -19,12 +19,16 @@ from crawl.counters import Counters
 from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import WEBGRAPH_OUTLINKS
 from crawl.model.status import Status
+from crawl.rules.anchors import UNFOLLOWABLE, are_followable
 from crawl.rules.webgraph import LinkRules, Links, counted_links
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.urls.hosts import hosts_of
 
-_PAGE_COLUMNS = ["url", "status", "fetch_time", "outlinks.list.element.url"]
+_PAGE_COLUMNS = [
+    *("url", "status", "fetch_time"),
+    *("outlinks.list.element.url", "outlinks.list.element.tag"),
+]
 _GATHERED_BYTES = 64 << 20
 """Of pages whose links are looked at together."""
 _GONE = (Status.FETCH_GONE, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
@@ -94,8 +98,14 @@ def _outlinks_of(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> p
     has_host = pc.is_valid(hosts)
     parsed, urls, hosts = parsed.filter(has_host), urls.filter(has_host), hosts.filter(has_host)
     lists: Any = as_array(parsed["outlinks"])
-    targets: Any = pc.struct_field(pc.list_flatten(lists), "url").dictionary_encode()
+    flat: Any = pc.list_flatten(lists)
     pages = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
+    followable = are_followable(pc.struct_field(flat, "tag"))
+    unfollowable = len(followable) - int(np.count_nonzero(followable))
+    counters["links"] += unfollowable
+    counters[f"dropped.{UNFOLLOWABLE}"] += unfollowable
+    pages = pages[followable]
+    targets: Any = pc.struct_field(flat.filter(pa.array(followable)), "url").dictionary_encode()
     distinct = targets.dictionary
     places = targets.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if job.renormalization is not None:
