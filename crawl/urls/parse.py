@@ -112,21 +112,24 @@ def resolver(base: str, charset: str = UTF_8) -> Callable[[str], str | None]:
     except _NOT_A_URL:
         if hide_labels(base) is None:
             return lambda reference: None
-        resolved = partial(_resolve_undecodable, base)
-    else:
+        return _in_charset(partial(_resolve_undecodable, base), charset)
 
-        def resolved(reference: str) -> str | None:
-            try:
-                return str(join(reference))
-            except _library.EmptyHost:
-                pass
-            except _NOT_A_URL:
-                return _resolve_undecodable(base, reference)
-            try:
-                return str(join(_with_two_slashes(reference)))
-            except _NOT_A_URL:
-                return _resolve_undecodable(base, reference)
+    def resolved(reference: str) -> str | None:
+        try:
+            return str(join(reference))
+        except _library.EmptyHost:
+            pass
+        except _NOT_A_URL:
+            return _resolve_undecodable(base, reference)
+        try:
+            return str(join(_with_two_slashes(reference)))
+        except _NOT_A_URL:
+            return _resolve_undecodable(base, reference)
 
+    return _in_charset(resolved, charset)
+
+
+def _in_charset(resolved: Callable[[str], str | None], charset: str) -> Callable[[str], str | None]:
     if not encodes_queries(charset):
         return resolved
 
