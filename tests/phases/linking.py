@@ -101,7 +101,9 @@ def invert(
     **settings: Any,
 ) -> InvertLinksResult:
     options = InvertLinksOptions(segments, normalize=normalize, filter=filter, force=force)
-    config = Config.of({name.replace("__", "."): value for name, value in settings.items()})
+    usual = {"linkdb.ignore.internal.links": True}
+    given = {name.replace("__", "."): value for name, value in settings.items()}
+    config = Config.of({**usual, **given})
     return invertlinks.run(InProcess(), directory, config, options, ManualClock(NOW))
 
 

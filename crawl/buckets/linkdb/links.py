@@ -31,6 +31,7 @@ from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import LINKDB
 from crawl.rules.anchors import UNFOLLOWABLE, are_followable
+from crawl.rules.sites import Sites, decided
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups
@@ -63,16 +64,18 @@ class LinkRules:
     renormalization: Renormalization | None = None
 
     @classmethod
-    def of(cls, config: Config, renormalization: Renormalization | None) -> LinkRules:
-        """Raises ConfigError where no link could be left."""
+    def of(cls, config: Config, renormalization: Renormalization | None, sites: Sites) -> LinkRules:
+        """What the properties say of the links of a crawl that have to do with these sites. Raises
+        ConfigError where no link could be left."""
         internal = config[LINKDB_IGNORE_INTERNAL_LINKS]
         external = config[LINKDB_IGNORE_EXTERNAL_LINKS]
-        if internal and external:
+        if internal == "true" and external:
             raise ConfigError(
                 "linkdb.ignore.internal.links and linkdb.ignore.external.links are both true:"
                 " no link would be left"
             )
-        return cls(internal, external, config[LINKDB_MAX_ANCHOR_LENGTH], renormalization)
+        ignores = decided(internal, is_one=sites.one_host is not None or external)
+        return cls(ignores, external, config[LINKDB_MAX_ANCHOR_LENGTH], renormalization)
 
 
 @dataclass(frozen=True, slots=True)
