@@ -24,6 +24,7 @@ from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.counters import Counters
 from crawl.errors import UsageError
 from crawl.model.report import Report
+from crawl.phases.empty_results import merge_remarks
 from crawl.phases.link_sites import known_sites, rules_before, sites_note
 from crawl.phases.linkdb import (
     buckets_wanted,
@@ -62,6 +63,7 @@ class MergeLinkDbResult:
 
     linkdb: Snapshot
     report: Report
+    remarks: tuple[str, ...]
     took_over: str | None
 
 
@@ -166,7 +168,8 @@ def run(
         snapshot = transaction.publish(
             merged, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP], notes=note
         )
-        return MergeLinkDbResult(snapshot, report, transaction.lock.took_over)
+        remarks = merge_remarks(crawl_dir.address, options.others, report.counters)
+        return MergeLinkDbResult(snapshot, report, tuple(remarks), transaction.lock.took_over)
 
 
 def _merged_note(base: Snapshot | None, others: Sequence[Snapshot]) -> dict[str, Any]:
