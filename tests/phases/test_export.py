@@ -91,6 +91,20 @@ def test_duplicates_are_left_out_and_told_to_be_gone(tmp_path: Path) -> None:
     assert changes(crawl.records("since")) == {B: "gone"}
 
 
+def test_a_recrawl_of_unchanged_pages_brings_nothing(tmp_path: Path) -> None:
+    crawl = ExportedCrawl(tmp_path)
+    pages: dict[str, Any] = {A: Page("the same"), B: Page("the same"), C: Page("other")}
+    crawl.round(pages)
+    crawl.set_records({B: Status.DB_DUPLICATE})
+    before = crawl.crawl_dir.require_crawldb().number
+    crawl.round(pages)
+    crawl.export("since", since=before)
+    assert crawl.records("since") == {}, "a duplicate that did not change is still one"
+    crawl.round({B: Page("now its own")})
+    crawl.export("then", since=before)
+    assert changes(crawl.records("then")) == {B: "new"}
+
+
 def test_a_snapshot_that_is_forgotten_is_told_from_its_segments(tmp_path: Path) -> None:
     crawl = ExportedCrawl(tmp_path, crawldb__snapshots__keep=1)
     crawl.round({A: Page("alpha one"), B: Page("beta")})
