@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from crawl.buckets.distribution import distribution_of
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.model.arrow import as_array, fill_null, required_schema
+from crawl.rules.anchors import are_followable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.urls.columns import column_bytes
@@ -165,9 +166,11 @@ def _pages(task: LinkTask) -> Any:
 
 
 def _targets(outlinks: Any) -> tuple[Any, Any]:
-    """The URLs of lists of links, and the row of each."""
+    """The URLs of lists of links, and the row of each; those alone that a reader can follow."""
+    links: Any = pc.list_flatten(outlinks)
     owners = pc.list_parent_indices(outlinks).to_numpy()
-    return pc.struct_field(pc.list_flatten(outlinks), "url"), owners
+    followable = are_followable(pc.struct_field(links, "tag"))
+    return pc.struct_field(links, "url").filter(pa.array(followable)), owners[followable]
 
 
 def _places(numbers: Numbers, destinations: int) -> np.ndarray[Any, Any]:

@@ -4,7 +4,7 @@ up where all counts of a name meet."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -31,9 +31,18 @@ NAME_COUNTS = RowKind(
 
 FETCHED = (Status.DB_FETCHED, Status.DB_NOTMODIFIED)
 """What Nutch counts as fetched."""
+_DONE = {
+    "redirected": (Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM),
+    "duplicates": (Status.DB_DUPLICATE,),
+    "gone": (Status.DB_GONE,),
+    "parse_failed": (Status.DB_PARSE_FAILED,),
+    "orphans": (Status.DB_ORPHAN,),
+}
+"""What is neither fetched nor waiting to be: nothing is left to do about such URLs."""
 NO_SUFFIX = "(none)"
 """Stands for the suffix of a host that has none: an address, a name of one's own network."""
 _FETCHED_PLACES = [DB_STATUSES.index(status) for status in FETCHED]
+_UNFETCHED_PLACE = DB_STATUSES.index(Status.DB_UNFETCHED)
 
 
 class NameKind(StrEnum):
@@ -70,7 +79,7 @@ class NameSummary:
 
     names: int = 0
     whole_names: int = 0
-    """Names all of whose URLs are fetched."""
+    """Names none of whose URLs waits to be fetched."""
     begun_names: int = 0
     """Names of which any URL is fetched."""
     statuses: Counter[str] = field(default_factory=Counter)
@@ -94,6 +103,24 @@ class NameSummary:
 def fetched_of(counts: tuple[int, ...]) -> int:
     """How many of the URLs are fetched."""
     return sum(counts[place] for place in _FETCHED_PLACES)
+
+
+def completeness(counts: Sequence[int]) -> dict[str, Any]:
+    """What URLs, counted by the statuses of DB_STATUSES, have come to: fetched, unfetched, or done
+    in another way; `not_fetched` is Nutch's UNFETCHED, all that is not fetched."""
+    of = dict(zip(DB_STATUSES, counts, strict=True))
+    urls, fetched, unfetched = (
+        sum(counts),
+        sum(of[each] for each in FETCHED),
+        counts[_UNFETCHED_PLACE],
+    )
+    return {
+        "fetched": fetched,
+        "unfetched": unfetched,
+        **{name: sum(of[each] for each in statuses) for name, statuses in _DONE.items()},
+        "not_fetched": urls - fetched,
+        "share": (urls - unfetched) / urls if urls else 1.0,
+    }
 
 
 def by_size(entry: tuple[str, tuple[int, ...]]) -> tuple[int, int, str]:
@@ -149,7 +176,7 @@ def summarize_names(job: NameJob, number: int, received: Received) -> NameSummar
     top = sorted(((name, tuple(counts)) for name, counts in told), key=by_size)[: job.top]
     return NameSummary(
         len(names),
-        int(np.count_nonzero(fetched == urls)),
+        int(np.count_nonzero(matrix[:, _UNFETCHED_PLACE] == 0)),
         int(np.count_nonzero(fetched)),
         Counter(
             {label: int(total) for label, total in zip(labels, matrix.sum(axis=0), strict=True)}

@@ -14,8 +14,10 @@ from crawl.cli.common.name_statistics import NameStatisticsView, name_statistics
     lambda web, by, **options: web.crawlcomplete(by, **options),
 )
 def command(found: Mapping[str, Any], by: str) -> NameStatisticsView:
-    """Tell how much of each host or domain of CRAWL_DIR is fetched. As in Nutch, what is not
-    db_fetched or db_notmodified counts as unfetched.
+    """Tell how much of each host or domain of CRAWL_DIR is done. UNFETCHED are URLs that wait to be
+    fetched; redirects, duplicates and pages that are gone or could not be parsed are done, and
+    counted by themselves. NOT_FETCHED is what Nutch calls UNFETCHED: all that is neither
+    db_fetched nor db_notmodified.
 
     \b
     Examples:
@@ -27,13 +29,19 @@ def command(found: Mapping[str, Any], by: str) -> NameStatisticsView:
         [
             [f"{by}s", found["names"]],
             [f"{by}s with pages", found["begun"]],
-            [f"{by}s all of whose URLs are fetched", found["complete"]],
-            ["FETCHED", found["fetched"]],
-            ["UNFETCHED", found["unfetched"]],
+            [f"{by}s none of whose URLs waits", found["complete"]],
+            *([name.upper(), found[name]] for name in _COUNTS),
+            ["NOT_FETCHED", found["not_fetched"]],
         ],
-        ["fetched", "unfetched", "share"],
+        [*(name.replace("_", " ") for name in _COUNTS), "done"],
         [
-            [each["name"], each["fetched"], each["unfetched"], f"{each['share']:.1%}"]
+            [each["name"], *(each[name] for name in _COUNTS), f"{each['share']:.1%}"]
             for each in found["top"]
         ],
     )
+
+
+_COUNTS = (
+    *("fetched", "unfetched", "redirected", "duplicates"),
+    *("gone", "parse_failed", "orphans"),
+)

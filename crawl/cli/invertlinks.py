@@ -48,9 +48,9 @@ def command(
     URL the pages that link to it, with the texts of their links.
 
     Without a SEGMENT: every one that is parsed and not in the LinkDb yet. A segment is inverted
-    once, and the order does not matter. Links within a host are left out unless
-    linkdb.ignore.internal.links=false. Of more than linkdb.max.inlinks links to a URL those of
-    the pages with the highest scores are kept.
+    once, and the order does not matter. Links within a host are left out where there
+    are several (linkdb.ignore.internal.links: auto, true or false). Of more than
+    linkdb.max.inlinks links to a URL those of the pages with the highest scores are kept.
 
     \b
     Examples:

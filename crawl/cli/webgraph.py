@@ -48,8 +48,9 @@ def command(
     linked to, and which to which. Of a page that was fetched several times, the newest counts.
 
     Without a SEGMENT: every one that is parsed and not in the graph yet. Which links count say
-    the properties link.ignore.*; by default none within a domain, and of several to or from one
-    domain the first. Scores of an older linkrank are gone with the graph that they belong to.
+    the properties link.ignore.*; by default, where there is more than one domain, none within one,
+    and of several to or from one the first. Scores of an older linkrank are gone with the graph
+    that they belong to.
 
     \b
     Examples:
@@ -72,5 +73,5 @@ def command(
     remark(
         f"webgraph: {crawl_dir}/webgraph is now snapshot {done.snapshot} with"
         f" {counters['nodes']:,} pages and {counters['edges']:,} links, from {len(done.segments)}"
-        f" new {some}; next: `crawl linkrank {crawl_dir}`"
+        f" new {some}" + (f"; next: `crawl linkrank {crawl_dir}`" if counters["edges"] else "")
     )

@@ -7,6 +7,7 @@ from crawl.config.load import load
 from crawl.config.property import (
     Property,
     boolean,
+    boolean_or_auto,
     choice,
     duration,
     file,
@@ -23,6 +24,7 @@ __all__ = [
     "Config",
     "Property",
     "boolean",
+    "boolean_or_auto",
     "choice",
     "duration",
     "file",

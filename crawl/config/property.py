@@ -10,7 +10,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from crawl.config.property_types import Boolean, Choice, FileName, PropertyType, StringList, Text
+from crawl.config.property_types import (
+    Boolean,
+    BooleanOrAuto,
+    Choice,
+    FileName,
+    PropertyType,
+    StringList,
+    Text,
+)
 from crawl.config.quantities import Duration, Integer, IntegerOr, Number, Numbers, Size
 from crawl.errors import ConfigError
 from crawl.masking import masked_setting
@@ -78,6 +86,11 @@ def _repeat(value: object) -> str:
 def boolean(name: str, default: bool | Property[bool], about: str) -> Property[bool]:
     """true or false."""
     return Property(name, default, about, Boolean())
+
+
+def boolean_or_auto(name: str, about: str) -> Property[str]:
+    """true, false or, by default, auto."""
+    return Property(name, "auto", about, BooleanOrAuto())
 
 
 def integer(

@@ -68,6 +68,29 @@ class Boolean:
 
 
 @dataclass(frozen=True, slots=True)
+class BooleanOrAuto:
+    """true, false, or auto where the product decides by what it finds; read as these words."""
+
+    name = "switch"
+    unit = ""
+    limits = "true, false or auto"
+    expected = "true, false or auto"
+
+    def of(self, value: object) -> str:
+        if isinstance(value, bool):
+            return "true" if value else "false"
+        if not isinstance(value, str):
+            raise ValueError("not a word")
+        return self.of_text(value)
+
+    def of_text(self, given: str) -> str:
+        word = given.strip().lower()
+        if word not in ("true", "false", "auto"):
+            raise ValueError("not among the choices")
+        return word
+
+
+@dataclass(frozen=True, slots=True)
 class Text:
     name = "text"
     unit = ""

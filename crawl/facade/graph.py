@@ -130,7 +130,7 @@ class Graph(Handle):
             done.report,
             snapshot=done.snapshot.number,
             db_urls=done.snapshot.rows,
-            remarks=(done.took_over,),
+            remarks=(*done.remarks, done.took_over),
         )
 
     def nodereader(self, url: str, *, links: int = 0) -> dict[str, Any] | None:

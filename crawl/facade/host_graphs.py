@@ -50,7 +50,7 @@ class HostGraphs(Handle):
             with self._runner(rows=pages.rows) as runner:
                 done = hostgraph.run(runner, self._directory, self._config, options, SystemClock())
         return HostGraphResult(
-            **reported(done.report, remarks=(done.took_over,)),
+            **reported(done.report, remarks=(*done.remarks, done.took_over)),
             snapshot=done.graph.number,
             top=done.top,
         )

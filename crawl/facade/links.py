@@ -86,7 +86,9 @@ class Links(Handle):
                 done = mergelinkdb.run(
                     runner, self._directory, self._config, options, SystemClock()
                 )
-        return phase_result(done.report, snapshot=done.linkdb.number, remarks=(done.took_over,))
+        return phase_result(
+            done.report, snapshot=done.linkdb.number, remarks=(*done.remarks, done.took_over)
+        )
 
     def inlinks(self, url: str) -> list[dict[str, Any]]:
         """The pages that link to a URL, with the texts of their links, best-scored first; from a

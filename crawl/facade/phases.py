@@ -191,7 +191,9 @@ class Phases(Handle):
                     matching=None if expr is None else _matching(session, self._directory, expr),
                     bounding=_bounding(session, self._directory, self._config),
                 )
-        return phase_result(done.report, segments=done.segments, remarks=(done.took_over,))
+        return phase_result(
+            done.report, segments=done.segments, remarks=(*done.remarks, done.took_over)
+        )
 
     def fetch(
         self,
@@ -288,7 +290,9 @@ class Phases(Handle):
                 self._hooks.displays().parse(chosen),
             ):
                 done = parse.run(runner, self._directory, self._config, options, SystemClock())
-        return phase_result(done.report, segments=(done.segment,), remarks=(done.took_over,))
+        return phase_result(
+            done.report, segments=(done.segment,), remarks=(*done.remarks, done.took_over)
+        )
 
     def updatedb(
         self,

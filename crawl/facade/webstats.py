@@ -59,30 +59,23 @@ class WebStats(Readers):
         plot: str | Path | None = None,
         snapshot: int | None = None,
     ) -> dict[str, Any]:
-        """How much of each host or domain is fetched.
+        """How much of each host or domain is done: fetched, or known to be a redirect, a duplicate,
+        gone, not parsable or an orphan. `unfetched` is what waits to be fetched, `not_fetched` all
+        that is not fetched, as Nutch counts.
 
         >>> web.crawlcomplete()["complete"]
         """
-        from crawl.buckets.name_counts import fetched_of
+        from crawl.buckets.name_counts import completeness
+        from crawl.model.status import DB_STATUSES
 
         found = self._names(by, COMPLETE_BY, top, plot, snapshot, f"Completeness by {by}")
-        fetched, urls = _fetched(found), found.statuses.total()
         return {
             "by": by,
             "names": found.names,
             "complete": found.whole_names,
             "begun": found.begun_names,
-            "fetched": fetched,
-            "unfetched": urls - fetched,
-            "top": [
-                {
-                    "name": name,
-                    "fetched": fetched_of(counts),
-                    "unfetched": sum(counts) - fetched_of(counts),
-                    "share": fetched_of(counts) / sum(counts),
-                }
-                for name, counts in found.top
-            ],
+            **completeness([found.statuses[status.label] for status in DB_STATUSES]),
+            "top": [{"name": name, **completeness(counts)} for name, counts in found.top],
         }
 
     def protocolstats(

@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.config import Property, boolean, integer, number
+from crawl.config import Property, boolean, boolean_or_auto, integer, number
 
-LINK_IGNORE_INTERNAL_HOST: Property[bool] = boolean(
-    "link.ignore.internal.host", True, "webgraph: links within a host do not count."
+LINK_IGNORE_INTERNAL_HOST: Property[str] = boolean_or_auto(
+    "link.ignore.internal.host",
+    "webgraph: links within a host do not count. auto: unless all links of the crawl have to do"
+    " with one host.",
 )
-LINK_IGNORE_INTERNAL_DOMAIN: Property[bool] = boolean(
-    "link.ignore.internal.domain", True, "webgraph: links within a registered domain do not count."
+LINK_IGNORE_INTERNAL_DOMAIN: Property[str] = boolean_or_auto(
+    "link.ignore.internal.domain",
+    "webgraph: links within a registered domain do not count. auto: unless all links of the crawl"
+    " have to do with one domain.",
 )
-LINK_IGNORE_LIMIT_PAGE: Property[bool] = boolean(
+LINK_IGNORE_LIMIT_PAGE: Property[str] = boolean_or_auto(
     "link.ignore.limit.page",
-    True,
     "webgraph: of a page's links to one page, whatever the query, the first counts; of the links"
-    " to a page from one page, too.",
+    " to a page from one page, too. auto: unless all links of the crawl have to do with one"
+    " domain.",
 )
-LINK_IGNORE_LIMIT_DOMAIN: Property[bool] = boolean(
+LINK_IGNORE_LIMIT_DOMAIN: Property[str] = boolean_or_auto(
     "link.ignore.limit.domain",
-    True,
     "webgraph: of a page's links to one domain the first counts; of the links to a page from one"
-    " domain, too.",
+    " domain, too. auto: unless all links of the crawl have to do with one domain.",
 )
 LINK_DELETE_GONE: Property[bool] = boolean(
     "link.delete.gone",

@@ -32,6 +32,12 @@ class ParseStatus(StrEnum):
         return self in (ParseStatus.SUCCESS, ParseStatus.REDIRECT)
 
 
+UNFOLLOWABLE_TAGS = ("link", "script")
+"""Elements by which a page names a URL to the browser and shows its reader no link: canonical and
+alternate pages, style sheets, scripts. Such URLs may be fetched, but are no links of the LinkDb
+and the link graph."""
+
+
 class Outlink(NamedTuple):
     """A link as the page has it, its target resolved to an absolute URL.
 
@@ -44,6 +50,11 @@ class Outlink(NamedTuple):
     """The link's `rel` words, lower-case, one space between."""
     tag: str = ""
     """The element that it was found in: `a`, `img`, `link` …; empty where there is none."""
+
+    @property
+    def is_followable(self) -> bool:
+        """Whether a reader of the page can follow it."""
+        return self.tag not in UNFOLLOWABLE_TAGS
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,7 @@ from crawl.indexing.decide import DecideJob
 from crawl.indexing.keys import KeysJob, KeysTask, SegmentPart, fetch_files_of, parts_of, send_keys
 from crawl.interfaces.chains import FilterChain
 from crawl.model.report import Report
+from crawl.phases.empty_results import pages_remarks
 from crawl.phases.observed import observed
 from crawl.phases.segment_choice import (
     ChosenSegments,
@@ -149,6 +150,9 @@ def run(
             f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
             f" not exported: `{command('updatedb', crawl_dir.address)}` first"
         )
+    if since is None:
+        pages = report.counters["pages"]
+        remarks += pages_remarks(crawl_dir.address, "export", pages, report.counters)
     return ExportResult(
         options.output,
         report.counters["records"],

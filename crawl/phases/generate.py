@@ -32,6 +32,7 @@ from crawl.config.properties import PARTITION_URL_MODE
 from crawl.counters import Counters
 from crawl.errors import NoSnapshot
 from crawl.model.report import Report
+from crawl.phases.empty_results import generate_remarks
 from crawl.phases.generate_candidates import (
     Bounding,
     HostBounds,
@@ -60,6 +61,8 @@ class GenerateResult:
     segments: tuple[str, ...]
     report: Report
     took_over: str | None
+    remarks: tuple[str, ...] = ()
+    """Why nothing was selected."""
 
     @property
     def next_host_ms(self) -> int | None:
@@ -117,7 +120,10 @@ def run(
         )
         bounds = None if hostdb is None else HostBounds(hostdb, bounding)
         segments = _generate(work, resolver, matching, bounds)
-        return GenerateResult(tuple(segments), report, transaction.lock.took_over)
+        remarks: list[str] = []
+        if not segments:
+            remarks = generate_remarks(crawl_dir.address, config, report.counters)
+        return GenerateResult(tuple(segments), report, transaction.lock.took_over, tuple(remarks))
 
 
 def _selection(config: Config, options: GenerateOptions, started: int) -> Selection:

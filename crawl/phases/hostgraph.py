@@ -57,6 +57,7 @@ from crawl.phases.linkrank import require_graph
 from crawl.phases.observed import observed
 from crawl.phases.ranking import iterate
 from crawl.phases.timing import timed
+from crawl.phases.webgraph_remarks import hostgraph_remarks
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
@@ -89,6 +90,7 @@ class HostGraphResult:
     graph: Snapshot
     report: Report
     top: tuple[dict[str, Any], ...]
+    remarks: tuple[str, ...]
     took_over: str | None
 
 
@@ -165,7 +167,10 @@ def run(
             notes={"webgraph_snapshot": webgraph.number},
             attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
         )
-        return HostGraphResult(published, report, top, transaction.lock.took_over)
+        remarks = tuple(
+            hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
+        )
+        return HostGraphResult(published, report, top, remarks, transaction.lock.took_over)
 
 
 def _first(

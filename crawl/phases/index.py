@@ -41,6 +41,7 @@ from crawl.indexing.writers import WriterSpec, active_writers
 from crawl.interfaces.chains import FilterChain
 from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
+from crawl.phases.empty_results import pages_remarks
 from crawl.phases.index_choice import (
     IndexOptions,
     choose,
@@ -182,9 +183,12 @@ def run(
             f"the ledger of {report.counters[LEDGER_LOST]:,} shards was damaged and is made anew:"
             " index writers that are servers may keep documents of pages that are gone"
         )
+    documents = {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs}
+    if not any(documents.values()):
+        remarks += pages_remarks(crawl_dir.address, "index", 0, report.counters)
     return IndexResult(
         snapshot.number,
-        {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs},
+        documents,
         report,
         chosen.names,
         tuple(remarks),

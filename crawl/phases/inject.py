@@ -157,7 +157,10 @@ def _no_seed(report: Report) -> str:
     reason = (
         f"none of the {lines:,} seed lines is usable ({'; '.join(why)})" if lines else "no seeds"
     )
-    return f"{reason}: {' '.join(report.options['seeds'])}; nothing was injected"
+    line = f"{reason}: {' '.join(report.options['seeds'])}; nothing was injected"
+    if report.counters["urls_filtered"]:
+        line += "; --no-filter takes what the URL filters (urlfilter.order) reject"
+    return line
 
 
 _SEED_BYTES = 10

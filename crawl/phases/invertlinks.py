@@ -6,6 +6,7 @@ Steps: send (a task some files of parse_data) → merge (a task a slice to which
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
@@ -16,12 +17,16 @@ from crawl.buckets.linkdb.links import (
     send_links,
     send_links_tasks,
 )
+from crawl.buckets.linkdb.settings import LINKDB_IGNORE_INTERNAL_LINKS
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.hints import command
 from crawl.model.report import Report
+from crawl.phases.few_left import LeftOut, few_left, keeps_them
+from crawl.phases.link_sites import find_link_sites, rules_before, sites_note
 from crawl.phases.linkdb import (
     buckets_wanted,
     in_buckets,
@@ -40,6 +45,8 @@ from crawl.phases.segment_choice import (
     require_some,
 )
 from crawl.phases.timing import timed
+from crawl.rules.anchors import UNFOLLOWABLE
+from crawl.rules.sites import AUTO, Sites
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import PARSE_DATA, Segment
@@ -73,7 +80,7 @@ class InvertLinksResult:
 
 def check(config: Config, options: InvertLinksOptions) -> None:
     """Raises what is wrong with the settings, before anything is started."""
-    _rules(config, options)
+    _rules(config, options, Sites())
 
 
 def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
@@ -93,11 +100,11 @@ def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
     return require_some(chosen, crawl_dir, rule)
 
 
-def _rules(config: Config, options: InvertLinksOptions) -> LinkRules:
+def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> LinkRules:
     renormalization = renormalization_of(
         config, normalize=options.normalize, filter_urls=options.filter
     )
-    return LinkRules.of(config, renormalization)
+    return LinkRules.of(config, renormalization, sites)
 
 
 @observed("invertlinks")
@@ -106,13 +113,20 @@ def run(
 ) -> InvertLinksResult:
     """Inverts the segments and publishes a new snapshot of the LinkDb."""
     report = Report("invertlinks", clock.now_ms(), config.digest(), asdict(options))
-    rules = _rules(config, options)
+    check(config, options)
     dataset = linkdb_of(crawl_dir)
     with crawl_dir.writing(
         dataset, "invertlinks", config, clock, force=options.force
     ) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can invert them from here on
         update_context(segment=" ".join(chosen.names))
+        sites = find_link_sites(runner, transaction.base, chosen.segments, "invertlinks")
+        rules = _rules(config, options, sites)
+        decision = _decision(config, rules)
+        report.details.update(sites_note(sites, decision))
+        is_outgrown = rules_before(transaction.base).get(_INTERNAL) is False and (
+            decision.get(_INTERNAL) is True
+        )
         target = target_of(transaction, config)
         buckets = buckets_wanted(crawl_dir, config, transaction.base)
         base = in_buckets(runner, transaction.base, target, buckets, "invertlinks: rebucket")
@@ -124,7 +138,15 @@ def run(
                 len(slices),
                 "invertlinks: send",
             )
-            files = merge_sent(sent, slices, target, config, report, chosen.again)
+            files = merge_sent(
+                sent,
+                slices,
+                target,
+                config,
+                report,
+                chosen.again,
+                without_internal=is_outgrown,
+            )
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
             files,
@@ -132,10 +154,73 @@ def run(
             buckets=buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             applying=chosen.names,
+            notes=sites_note(sites, decision),
+        )
+        remarks = (
+            *chosen.remarks,
+            *_remarks(crawl_dir, decision, sites, chosen.names, report),
         )
         return InvertLinksResult(
-            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
+            snapshot, report, chosen.names, remarks, transaction.lock.took_over
         )
+
+
+_INTERNAL = "ignore_internal"
+
+
+def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
+    """What was decided by looking at the crawl."""
+    is_auto = config[LINKDB_IGNORE_INTERNAL_LINKS] == AUTO
+    return {_INTERNAL: rules.ignore_internal} if is_auto else {}
+
+
+def _remarks(
+    crawl_dir: CrawlDir,
+    decision: Mapping[str, bool],
+    sites: Sites,
+    names: Sequence[str],
+    report: Report,
+) -> list[str]:
+    """What was decided by looking at the crawl, and why few links are left."""
+    counters = report.counters
+    remarks = []
+    if decision.get(_INTERNAL) is False and sites.one_host is not None:
+        remarks.append(
+            f"all links have to do with {sites.one_host}: those within the host are kept"
+            " (linkdb.ignore.internal.links=auto)"
+        )
+    if counters["links_outgrown"]:
+        remarks.append(
+            f"the links have to do with more than one host now: {counters['links_outgrown']:,}"
+            " links within a host, kept so far, are left out"
+            " (linkdb.ignore.internal.links=auto; false keeps them)"
+        )
+    if not counters["links"]:
+        return [*remarks, "the pages of these segments have no links"]
+    again = command("invertlinks", crawl_dir.address, *names, "--force")
+    left_out = [
+        LeftOut(
+            counters["dropped.internal"],
+            "linkdb.ignore.internal.links (within a host)",
+            keeps_them(f"{again} -D linkdb.ignore.internal.links=false"),
+        ),
+        LeftOut(
+            counters["dropped.external"],
+            "linkdb.ignore.external.links (to other hosts)",
+            keeps_them(f"{again} -D linkdb.ignore.external.links=false"),
+        ),
+        LeftOut(
+            counters["dropped.filtered"],
+            "the URL filters (urlfilter.order)",
+            keeps_them(f"{again} --no-filter"),
+        ),
+        LeftOut(
+            counters[f"dropped.{UNFOLLOWABLE}"],
+            "their elements, which no reader can follow (link, script)",
+        ),
+    ]
+    kept = counters["links"] - sum(each.count for each in left_out)
+    return remarks + few_left("links", counters["links"], kept, left_out)
 
 
 def _files(segments: list[Segment], report: Report) -> list[PagesFile]:

@@ -110,12 +110,14 @@ def merge_sent(
     config: Config,
     report: Report,
     forgotten: Iterable[str] = (),
+    *,
+    without_internal: bool = False,
 ) -> list[BucketFile]:
     """The files of the LinkDb to publish, after tasks have sent new links to their slices;
     slices to which nothing happens keep their files."""
-    job = MergeLinksJob(target, config[LINKDB_MAX_INLINKS], frozenset(forgotten))
+    job = MergeLinksJob(target, config[LINKDB_MAX_INLINKS], frozenset(forgotten), without_internal)
     numbers = set(np.flatnonzero(sent.row_counts()).tolist())
-    if job.forgotten:
+    if job.forgotten or job.without_internal:
         numbers.update(each.number for each in slices.stored())
     tasks = largest_first(slices.all[number] for number in sorted(numbers))
     addressed = [(task.number, task) for task in tasks]

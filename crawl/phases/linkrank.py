@@ -29,11 +29,13 @@ from crawl.graph.settings import (
 from crawl.hints import command
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_SCORES
 from crawl.model.report import Report
+from crawl.phases.link_sites import carried_note
 from crawl.phases.name_lists import read_names
 from crawl.phases.observed import observed
 from crawl.phases.pagerank import NameLists, PageRankRun
 from crawl.phases.ranking import iterate
 from crawl.phases.timing import timed
+from crawl.phases.webgraph_remarks import empty_graph_remarks
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 
@@ -163,7 +165,10 @@ def run(
             report,
             buckets=base.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            notes={RANKED_BY: {"kernel": kernel.name, "iterations": ranked.iterations}},
+            notes={
+                **carried_note(base),
+                RANKED_BY: {"kernel": kernel.name, "iterations": ranked.iterations},
+            },
             attached={**base.attached, WEBGRAPH_SCORES.name: scores},
         )
         return LinkRankResult(
@@ -171,7 +176,10 @@ def run(
             report,
             ranked.iterations,
             ranked.sums,
-            tuple(_remarks(kernel, options, report, ranked.sums)),
+            (
+                *_remarks(kernel, options, report, ranked.sums),
+                *empty_graph_remarks(crawl_dir, graph.edge_count),
+            ),
             transaction.lock.took_over,
         )
 

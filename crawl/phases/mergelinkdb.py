@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from typing import Any
 
 from crawl.buckets.bucket_files import largest_first
 from crawl.buckets.exchange import Outbox
@@ -23,6 +24,8 @@ from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.counters import Counters
 from crawl.errors import UsageError
 from crawl.model.report import Report
+from crawl.phases.empty_results import merge_remarks
+from crawl.phases.link_sites import known_sites, rules_before, sites_note
 from crawl.phases.linkdb import (
     buckets_wanted,
     in_buckets,
@@ -34,6 +37,7 @@ from crawl.phases.linkdb import (
 )
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
+from crawl.rules.sites import Sites
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, split_address
 from crawl.storage.manifest import BucketFile, Snapshot
@@ -59,6 +63,7 @@ class MergeLinkDbResult:
 
     linkdb: Snapshot
     report: Report
+    remarks: tuple[str, ...]
     took_over: str | None
 
 
@@ -132,7 +137,7 @@ def run(
     ) as transaction:
         target = target_of(transaction, config)
 
-        def merge(others: list[_Other]) -> tuple[list[BucketFile], int]:
+        def merge(others: list[_Other]) -> tuple[list[BucketFile], int, dict[str, Any]]:
             buckets = _buckets(
                 crawl_dir, config, transaction.base, [snapshot for _, snapshot in others]
             )
@@ -149,20 +154,33 @@ def run(
                 {"crawl": other.address, "snapshot": snapshot.number, "links": snapshot.rows}
                 for other, snapshot in others
             ]
-            return merged, buckets
+            note = _merged_note(transaction.base, [snapshot for _, snapshot in others])
+            return merged, buckets, note
 
         with timed(report, "merge", clock):
             # nobody locks the others: their writers may forget what is being read
-            merged, buckets = read_while_kept(
+            merged, buckets, note = read_while_kept(
                 lambda: _others(crawl_dir, config, options, transaction.base),
                 lambda others: all(linkdb_of(other).is_kept(state) for other, state in others),
                 merge,
             )
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
-            merged, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
+            merged, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP], notes=note
         )
-        return MergeLinkDbResult(snapshot, report, transaction.lock.took_over)
+        remarks = merge_remarks(crawl_dir.address, options.others, report.counters)
+        return MergeLinkDbResult(snapshot, report, tuple(remarks), transaction.lock.took_over)
+
+
+def _merged_note(base: Snapshot | None, others: Sequence[Snapshot]) -> dict[str, Any]:
+    """Which sites the links of all have to do with. Where the links of one were kept for having to
+    do with one site, the next invertlinks sees to it that this holds for all."""
+    snapshots = [*([] if base is None else [base]), *others]
+    sites, rules = Sites(), dict[str, bool]()
+    for snapshot in snapshots:
+        sites |= known_sites(snapshot)
+        rules |= {name: value for name, value in rules_before(snapshot).items() if not value}
+    return sites_note(sites, rules)
 
 
 def _files(others: list[_Other]) -> list[_StoredFile]:

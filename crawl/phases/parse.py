@@ -20,6 +20,7 @@ from crawl.hints import command
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.task import ParseTask, ParseTaskResult, run_parse_task
+from crawl.phases.empty_results import parse_remarks
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir, locked
@@ -63,6 +64,8 @@ class ParseResult:
     segment: str
     report: Report
     took_over: str | None
+    remarks: tuple[str, ...] = ()
+    """Why hardly a page was parsed, or hardly a link is left."""
 
 
 def check(config: Config) -> None:
@@ -139,7 +142,8 @@ def run(
         lock.verify()
         publish(held, parts, report, clock)
         segment.folder.delete(PROGRESS)
-        return ParseResult(segment.name, report, lock.took_over)
+        remarks = parse_remarks(crawl_dir.address, segment.name, report.counters)
+        return ParseResult(segment.name, report, lock.took_over, tuple(remarks))
 
 
 def _parse_group(task: ParseTask, group: tuple[int, tuple[PartFile, ...]]) -> ParseTaskResult:

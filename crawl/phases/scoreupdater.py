@@ -27,6 +27,7 @@ from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.graph.settings import LINK_SCORE_UPDATER_CLEAR_SCORE
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.report import Report
+from crawl.phases.empty_results import scores_remarks
 from crawl.phases.linkrank import require_scores, scale_of
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
@@ -48,6 +49,7 @@ class ScoreUpdaterResult:
     snapshot: Snapshot
     report: Report
     took_over: str | None
+    remarks: tuple[str, ...] = ()
 
 
 @observed("scoreupdater")
@@ -100,4 +102,5 @@ def run(
             buckets=base.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
         )
-        return ScoreUpdaterResult(snapshot, report, transaction.lock.took_over)
+        remarks = scores_remarks(crawl_dir.address, report.counters)
+        return ScoreUpdaterResult(snapshot, report, transaction.lock.took_over, tuple(remarks))

@@ -250,6 +250,8 @@ def _nothing(report: Report) -> str:
         for reason, count in sorted(report.counters.items())
         if count and reason.startswith(REASONS)
     ]
-    return "no sitemap lists a URL that may be taken; nothing was changed" + (
-        f" ({'; '.join(why)})" if why else ""
-    )
+    line = "no sitemap lists a URL that may be taken; nothing was changed"
+    line += f" ({'; '.join(why)})" if why else ""
+    if report.counters["urls_dropped.filtered"]:
+        line += "; --no-filter takes what the URL filters (urlfilter.order) reject"
+    return line

@@ -34,6 +34,7 @@ from crawl.buckets.webgraph.nodes import (
     write_nodes,
 )
 from crawl.buckets.webgraph.outlinks import (
+    OutlinksSource,
     SegmentFile,
     SendOutlinksJob,
     newest_outlinks,
@@ -47,6 +48,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
 from crawl.model.report import Report
+from crawl.phases.link_sites import find_link_sites, rules_before, sites_note
 from crawl.phases.observed import observed
 from crawl.phases.segment_choice import (
     ChosenSegments,
@@ -58,7 +60,9 @@ from crawl.phases.segment_choice import (
 )
 from crawl.phases.table_merge import merge_table
 from crawl.phases.timing import timed
-from crawl.rules.webgraph import LinkRules
+from crawl.phases.webgraph_remarks import webgraph_remarks
+from crawl.rules.sites import AUTO
+from crawl.rules.webgraph import RULE_SETTINGS, LinkRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot, in_order
 from crawl.storage.segments import FETCH, PARSE_DATA, Segment
@@ -94,7 +98,6 @@ class WebGraphResult:
 
 def check(config: Config, options: WebGraphOptions) -> None:
     """Raises what is wrong with the settings, before anything is started."""
-    LinkRules.of(config)
     _renormalization(config, options)
 
 
@@ -121,18 +124,26 @@ def run(
 ) -> WebGraphResult:
     """Takes the segments in and publishes a new snapshot of the link graph."""
     report = Report("webgraph", clock.now_ms(), config.digest(), asdict(options))
-    rules = LinkRules.of(config)
     renormalization = _renormalization(config, options)
     dataset = crawl_dir.dataset(WEBGRAPH)
     with crawl_dir.writing(dataset, "webgraph", config, clock, force=options.force) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can take them in from here on
         update_context(segment=" ".join(chosen.names))
+        base = transaction.base
+        sites = find_link_sites(runner, base, chosen.segments, "webgraph")
+        rules = LinkRules.of(config, sites)
+        decision = _decision(config, rules)
+        report.details.update(sites_note(sites, decision))
+        before = rules_before(base)
+        is_outgrown = any(value and before.get(name) is False for name, value in decision.items())
         build = _Build(
             runner, transaction, config, rules, report, _buckets(crawl_dir, transaction, config)
         )
         with timed(report, "outlinks", clock):
             outlinks = build.outlinks(
-                _segment_files(chosen.segments, config[LINK_DELETE_GONE]), renormalization
+                _segment_files(chosen.segments, config[LINK_DELETE_GONE]),
+                renormalization,
+                anew=is_outgrown,
             )
         with timed(report, "graph", clock):
             nodes, edges = build.graph(outlinks)
@@ -145,10 +156,21 @@ def run(
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             applying=chosen.names,
             attached={WEBGRAPH_OUTLINKS.name: outlinks, WEBGRAPH_EDGES.name: edges},
+            notes=sites_note(sites, decision),
         )
-        return WebGraphResult(
-            graph, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
+        remarks = (
+            *chosen.remarks,
+            *webgraph_remarks(crawl_dir, decision, sites, chosen.names, report),
         )
+        return WebGraphResult(graph, report, chosen.names, remarks, transaction.lock.took_over)
+
+
+def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
+    """What was decided by looking at the crawl, of all rules."""
+    values = asdict(rules)
+    return {
+        name: values[name] for name, setting in RULE_SETTINGS.items() if config[setting] == AUTO
+    }
 
 
 def _buckets(crawl_dir: CrawlDir, transaction: Transaction, config: Config) -> int:
@@ -166,10 +188,13 @@ def _renormalization(config: Config, options: WebGraphOptions) -> Renormalizatio
     )
 
 
+_SOURCES = {FETCH: OutlinksSource.FETCHES, PARSE_DATA: OutlinksSource.PAGES}
+
+
 def _segment_files(segments: Sequence[Segment], with_gone: bool) -> list[SegmentFile]:
     """Oldest segment first: of two fetches at one moment the later segment's wins."""
     return [
-        SegmentFile(segment.part_folder(part), file.path, file.rows, part == FETCH)
+        SegmentFile(segment.part_folder(part), file.path, file.rows, _SOURCES[part])
         for segment in segments
         for part in ((FETCH, PARSE_DATA) if with_gone else (PARSE_DATA,))
         if (manifest := segment.manifest(part)) is not None
@@ -190,12 +215,17 @@ class _Build:
     buckets: int
 
     def outlinks(
-        self, files: list[SegmentFile], renormalization: Renormalization | None
+        self, files: list[SegmentFile], renormalization: Renormalization | None, *, anew: bool
     ) -> tuple[BucketFile, ...]:
-        """The files of the table of outlinks, with what the segments bring."""
-        base = self.transaction.base
+        """The files of the table of outlinks, with what the segments bring; `anew`: what it has is
+        asked the rules again."""
+        base = outlinks_view(self.transaction.base) if self.transaction.base else None
         file_rows = min(_PAGES_A_FILE, self.config[CRAWLDB_FILE_ROWS])
-        slices = Slices.to_write(outlinks_view(base) if base else None, self.buckets, file_rows)
+        if base is not None and anew:
+            folder, source = self.transaction.folder, OutlinksSource.STORED
+            stored = [SegmentFile(folder, file.path, file.rows, source) for file in base.files]
+            files, base = [*stored, *files], None
+        slices = Slices.to_write(base, self.buckets, file_rows)
         target = BucketTarget(
             WEBGRAPH_OUTLINKS,
             self.transaction.folder,

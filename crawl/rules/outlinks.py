@@ -7,8 +7,8 @@ are largely the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -21,6 +21,7 @@ from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.model.arrow import as_mask, equals, fill_null
 from crawl.model.parse import Outlink
+from crawl.rules.anchors import Repeat, positions_with_longest_text, unread_links
 from crawl.urls.domains import domains_of
 from crawl.urls.hosts import hosts_of
 
@@ -109,7 +110,7 @@ class KeptLinks:
     owner: _Integers
     """The page that each belongs to."""
     position: _Integers
-    """Its place among the page's links."""
+    """Its place among the page's links; of several to one URL that of the longest text."""
     urls: pa.Array[Any]
     """The URLs in normal form."""
     hosts: pa.Array[Any]
@@ -154,7 +155,35 @@ def keep_links(
     for reason, count in dropped.items():
         if count:
             counters[reason if reason.startswith("plugin_errors.") else _DROPPED + reason] += count
-    return _taken(found, first[kept])
+    return _with_longest_texts(pages, found, first[kept], scanned, rules)
+
+
+def _with_longest_texts(
+    pages: Sequence[tuple[str, Sequence[Outlink]]],
+    found: KeptLinks,
+    chosen: _Integers,
+    scanned: _Integers,
+    rules: OutlinkRules,
+) -> KeptLinks:
+    """The chosen ones of the links that were found good, each told by the longest text that its
+    page has for it."""
+    kept = _taken(found, chosen)
+    links_of = [links for _, links in pages]
+    repeats = list(_repeats(found, chosen))
+    unread = list(unread_links(links_of, kept.owner, kept.position, scanned, rules.ignored_rel))
+    if unread:
+        keys = zip(kept.owner.tolist(), kept.urls.to_pylist(), strict=True)
+        row_of = {key: row for row, key in enumerate(keys)}
+        urls = fill_null(_texts([url for _, _, url in unread]), "")
+        if rules.normalizers is not None:
+            coded = urls.dictionary_encode()
+            normal = rules.normalizers.normalize_batch(coded.dictionary, Counters())
+            urls = normal.take(coded.indices)
+        for (page, place, _), url in zip(unread, urls.to_pylist(), strict=True):
+            if (row := row_of.get((page, url))) is not None:
+                repeats.append((row, place))
+    position = positions_with_longest_text(links_of, kept.owner, kept.position, repeats)
+    return replace(kept, position=position)
 
 
 def _good(
@@ -328,10 +357,30 @@ def _distinct(kept: KeptLinks) -> _Integers:
     """The first row of each URL of each page, in their order."""
     if not len(kept.owner):
         return np.zeros(0, np.int64)
+    return np.sort(np.unique(_keys(kept), return_index=True)[1])
+
+
+def _keys(kept: KeptLinks) -> _Integers:
+    """A number for each URL of each page."""
     codes = kept.urls.dictionary_encode()
-    keys = kept.owner * len(codes.dictionary) + codes.indices.to_numpy(zero_copy_only=False)
-    first = np.unique(keys, return_index=True)[1]
-    return np.sort(first)
+    keys: _Integers = kept.owner * len(codes.dictionary) + codes.indices.to_numpy(
+        zero_copy_only=False
+    )
+    return keys
+
+
+def _repeats(found: KeptLinks, chosen: _Integers) -> Iterator[Repeat]:
+    """The links that were found to lead where a chosen one of their page leads."""
+    if not len(chosen) or len(chosen) == len(found.owner):
+        return
+    keys = _keys(found)
+    chosen_keys = keys[chosen]
+    order = np.argsort(chosen_keys)
+    places = np.searchsorted(chosen_keys, keys, sorter=order)
+    rows = order[np.minimum(places, len(order) - 1)]
+    again = chosen_keys[rows] == keys
+    again[chosen] = False
+    yield from zip(rows[again].tolist(), found.position[again].tolist(), strict=True)
 
 
 def _within(owner: _Integers, limits: _Integers) -> npt.NDArray[np.bool_]:

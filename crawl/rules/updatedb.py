@@ -6,6 +6,8 @@ Nutch's on purpose where that one surprises its users:
   signature equal to itself and calls the page unmodified;
 - retries stop at `db.fetch.retry.max` and do not grow with every visit of a gone page;
 - interval and retries are the CrawlDb's, not those of the day when the list was made;
+- a duplicate that is fetched again and did not change stays one: its mark is dedup's to lift, and
+  Nutch's readers meet all copies of a page between a round and the next dedup;
 - what the last answer said (its code, type, ETag …) is replaced whole, not overlaid;
 - a link to a URL does not lift generate's mark from it, for it is still on a list; but the
   end of that list does, where the URL was handed back (buckets/updatedb/reservations.py).
@@ -254,6 +256,8 @@ def _visited(
     fetched = fetch.fetch_time
     status = transition.status
     assert status is not None
+    if old is not None and old.status is Status.DB_DUPLICATE and transition.change is _NO:
+        status = old.status
     datum = CrawlDatum(
         status,
         fetched,

@@ -6,6 +6,7 @@ of hosts, domains and paths is asked of distinct URLs.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config
+from crawl.config import Config, Property
 from crawl.counters import Counters
 from crawl.graph.settings import (
     LINK_IGNORE_INTERNAL_DOMAIN,
@@ -23,6 +24,7 @@ from crawl.graph.settings import (
     LINK_IGNORE_LIMIT_PAGE,
 )
 from crawl.model.arrow import as_mask
+from crawl.rules.sites import Sites, decided
 from crawl.urls.domains import domains_of
 
 Numbers = npt.NDArray[np.int64]
@@ -38,12 +40,14 @@ class LinkRules:
     limit_domain: bool = True
 
     @classmethod
-    def of(cls, config: Config) -> LinkRules:
+    def of(cls, config: Config, sites: Sites) -> LinkRules:
+        """What the properties say of the links of a crawl that have to do with these sites."""
+        one_host, one_domain = sites.one_host is not None, sites.one_domain is not None
         return cls(
-            config[LINK_IGNORE_INTERNAL_HOST],
-            config[LINK_IGNORE_INTERNAL_DOMAIN],
-            config[LINK_IGNORE_LIMIT_PAGE],
-            config[LINK_IGNORE_LIMIT_DOMAIN],
+            decided(config[LINK_IGNORE_INTERNAL_HOST], is_one=one_host),
+            decided(config[LINK_IGNORE_INTERNAL_DOMAIN], is_one=one_domain),
+            decided(config[LINK_IGNORE_LIMIT_PAGE], is_one=one_domain),
+            decided(config[LINK_IGNORE_LIMIT_DOMAIN], is_one=one_domain),
         )
 
     @property
@@ -57,6 +61,15 @@ class LinkRules:
         if self.limit_domain:
             return domains_of(hosts)
         return page_of(urls) if self.limit_page else urls
+
+
+RULE_SETTINGS: Mapping[str, Property[str]] = {
+    "ignore_internal_host": LINK_IGNORE_INTERNAL_HOST,
+    "ignore_internal_domain": LINK_IGNORE_INTERNAL_DOMAIN,
+    "limit_page": LINK_IGNORE_LIMIT_PAGE,
+    "limit_domain": LINK_IGNORE_LIMIT_DOMAIN,
+}
+"""The property of each rule."""
 
 
 def page_of(urls: pa.Array[Any]) -> pa.Array[Any]:

@@ -2,18 +2,22 @@
 
 The library is `url-py` (Servo's URL parser): whoever reads `/\\evil.com` or
 `http://2130706433/` otherwise than a browser has a hole in each filter above, and it gives
-all parts of a URL in 1.1 µs where `ada-url` needs 10.7. Nothing else imports it.
+all parts of a URL in 1.1 µs where `ada-url` needs 10.7. Nothing else imports it. What it refuses
+and browsers keep, hosts with undecodable `xn--` labels, is asked about a second time
+(`undecodable.py`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 import url as _library
 
 from crawl.html.encoding import UTF_8, encode_query, encodes_queries
+from crawl.urls.undecodable import HiddenLabels, hide_labels, hide_labels_of_link
 
 _NOT_A_URL = (_library.URLError, UnicodeError)
 """UnicodeError: a lone surrogate cannot be sent to any server."""
@@ -51,7 +55,11 @@ def parse(text: str) -> URL | None:
     try:
         found = _parse(text)
     except _NOT_A_URL:
-        return None
+        return _parse_undecodable(text)
+    return _parts(found)
+
+
+def _parts(found: _library.URL) -> URL:
     return URL._make(
         (
             found.scheme,
@@ -66,12 +74,29 @@ def parse(text: str) -> URL | None:
     )
 
 
+def _parse_undecodable(text: str) -> URL | None:
+    """What the library refuses for an `xn--` label that stands for no text."""
+    hidden = hide_labels(text)
+    if hidden is None:
+        return None
+    try:
+        return _shown(_parse(hidden.text), hidden)
+    except _NOT_A_URL:
+        return None
+
+
+def _shown(found: _library.URL, hidden: HiddenLabels) -> URL:
+    parts = _parts(found)
+    return parts._replace(host=hidden.shown(parts.host))
+
+
 def canonical(text: str) -> str | None:
     """The URL as the standard writes it, or None where the text is not an absolute URL."""
     try:
         return str(_parse(text))
     except _NOT_A_URL:
-        return None
+        found = _parse_undecodable(text)
+        return None if found is None else serialize(found)
 
 
 def resolve(base: str, reference: str) -> str | None:
@@ -85,7 +110,9 @@ def resolver(base: str, charset: str = UTF_8) -> Callable[[str], str | None]:
     try:
         join = _parse(base).join
     except _NOT_A_URL:
-        return lambda reference: None
+        if hide_labels(base) is None:
+            return lambda reference: None
+        return _in_charset(partial(_resolve_undecodable, base), charset)
 
     def resolved(reference: str) -> str | None:
         try:
@@ -93,13 +120,16 @@ def resolver(base: str, charset: str = UTF_8) -> Callable[[str], str | None]:
         except _library.EmptyHost:
             pass
         except _NOT_A_URL:
-            return None
+            return _resolve_undecodable(base, reference)
         try:
-            # the library stops at the third slash of `///host`, which browsers skip
-            return str(join(_SLASHES.sub("//", reference)))
+            return str(join(_with_two_slashes(reference)))
         except _NOT_A_URL:
-            return None
+            return _resolve_undecodable(base, reference)
 
+    return _in_charset(resolved, charset)
+
+
+def _in_charset(resolved: Callable[[str], str | None], charset: str) -> Callable[[str], str | None]:
     if not encodes_queries(charset):
         return resolved
 
@@ -114,12 +144,35 @@ def resolver(base: str, charset: str = UTF_8) -> Callable[[str], str | None]:
     return resolved_in_charset
 
 
+def _with_two_slashes(reference: str) -> str:
+    """The library stops at the third slash of `///host`, which browsers skip."""
+    return _SLASHES.sub("//", reference)
+
+
+def _resolve_undecodable(base: str, reference: str) -> str | None:
+    """Where a link leads if its page's host or its own has an `xn--` label that stands for no
+    text."""
+    page, link = hide_labels_of_link(base, reference)
+    if page.text == base and link.text == reference:
+        return None
+    try:
+        join = _parse(page.text).join
+        try:
+            found = join(link.text)
+        except _library.EmptyHost:
+            found = join(_with_two_slashes(link.text))
+    except _NOT_A_URL:
+        return None
+    return serialize(_shown(found, link))
+
+
 def scheme_of(url: str) -> str | None:
     """The scheme, lower-case; None where the text is not an absolute URL."""
     try:
         return _parse(url).scheme
     except _NOT_A_URL:
-        return None
+        found = _parse_undecodable(url)
+        return None if found is None else found.scheme
 
 
 def host_of(url: str) -> str | None:
@@ -127,7 +180,8 @@ def host_of(url: str) -> str | None:
     try:
         return _parse(url).host_str or None
     except _NOT_A_URL:
-        return None
+        found = _parse_undecodable(url)
+        return None if found is None else found.host
 
 
 def port_of(url: str) -> int | None:
@@ -135,7 +189,8 @@ def port_of(url: str) -> int | None:
     try:
         return _parse(url).port
     except _NOT_A_URL:
-        return None
+        found = _parse_undecodable(url)
+        return None if found is None else found.port
 
 
 def authority(url: URL) -> str:

@@ -77,7 +77,11 @@ def test_dumps(crawl: Caller, linked: str, tmp_path: Path, form: str) -> None:
         ),
         ("invertlinks {} --segments 20260101000000", "is in the LinkDb already, since snapshot 1"),
         ("invertlinks {} 20270101000000", "has no segment 20270101000000"),
-        ("invertlinks {} -D linkdb.ignore.external.links=true", "no link would be left"),
+        (
+            "invertlinks {} -D linkdb.ignore.internal.links=true"
+            " -D linkdb.ignore.external.links=true",
+            "no link would be left",
+        ),
         ("mergelinkdb {} nowhere", "nowhere has no LinkDb yet"),
     ],
 )

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.model.status import Status
+from crawl.model.status import DB_STATUSES, Status
 from crawl.storage.crawl_dir import CrawlDir
 from tests.cli.calling import Caller
 from tests.phases.made import datum, make_crawldb, make_segment
@@ -56,10 +56,37 @@ def test_domainstats(crawl: Caller, counted: str) -> None:
 
 def test_crawlcomplete(crawl: Caller, counted: str) -> None:
     found = crawl("crawlcomplete", counted, "--by", "domain", "--json").json
-    assert found["fetched"] == 9 and found["unfetched"] == 13 and found["complete"] == 0
+    assert found["fetched"] == 9 and found["not_fetched"] == 13, "as Nutch counts"
+    assert found["unfetched"] == 12 and found["gone"] == 1
+    assert found["complete"] == 1, "what is gone waits for nobody"
     assert found["top"][0]["name"] == "example.org"
     assert found["top"][0]["share"] == 0.5
-    assert "50.0%" in crawl("crawlcomplete", counted, "--by", "domain").out
+    out = crawl("crawlcomplete", counted, "--by", "domain").out
+    assert "50.0%" in out and "100.0%" in out
+
+
+def test_a_whole_mirror_is_complete(crawl: Caller, tmp_path: Path) -> None:
+    statuses = [status for status in DB_STATUSES if status is not Status.DB_UNFETCHED]
+    records = {f"http://a.org/{n}": datum(status=status) for n, status in enumerate(statuses)}
+    records["http://b.org/"] = datum()
+    address = make_crawldb(str(tmp_path / "crawl"), records).address
+    found = crawl("crawlcomplete", address, "--json").json
+    assert found["top"][0] == {
+        "name": "a.org",
+        "fetched": 2,
+        "unfetched": 0,
+        "redirected": 2,
+        "duplicates": 1,
+        "gone": 1,
+        "parse_failed": 1,
+        "orphans": 1,
+        "not_fetched": 6,
+        "share": 1.0,
+    }
+    assert found["complete"] == 1 and found["names"] == 2
+    rows = [line.split() for line in crawl("crawlcomplete", address).out.splitlines()]
+    assert ["UNFETCHED", "1"] in rows and ["NOT_FETCHED", "7"] in rows
+    assert ["a.org", "2", "0", "2", "1", "1", "1", "1", "100.0%"] in rows
 
 
 def test_protocolstats(crawl: Caller, counted: str) -> None:

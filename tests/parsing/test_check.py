@@ -50,8 +50,8 @@ def test_every_link_has_its_fate() -> None:
         Outlink("http://c.org/2"),
     ]
     assert _fates(links, _rules(**{"db.max.outlinks.per.page": 2})) == [
-        "http://a.org/x",
         "duplicate",
+        "http://a.org/x",
         "filtered",
         "rel_nofollow",
         "malformed",

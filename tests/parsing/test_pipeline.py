@@ -114,6 +114,27 @@ def test_links_beyond_what_the_parser_reads_are_counted() -> None:
     assert batch.counters["outlinks_dropped.limit"] == 15
 
 
+@pytest.mark.parametrize("parser", ["html", "html-soup"])
+def test_a_page_s_links_to_a_url_are_told_by_the_longest_text(parser: str) -> None:
+    markup = (
+        "<link rel=canonical href=/real><link rel=next href=/2>"
+        "<a href=/><img src=/logo.svg></a><a href=/>\n  Home </a><a href=/><img alt=H></a>"
+        f"<a href=/2>Next</a><a href={URL}#top>Top</a><a href=''>Here</a>"
+    )
+    page = content(URL, markup, content_type="text/html")
+    batch = parse_batch(plan(plugin__parser=[parser]), [page])
+    assert [(link["url"], link["tag"], link["anchor"]) for link in only_row(batch)["outlinks"]] == [
+        ("http://a.org/real", "link", ""),
+        ("http://a.org/2", "a", "Next"),
+        ("http://a.org/", "a", "Home"),
+        ("http://a.org/logo.svg", "img", ""),
+    ]
+    linked = [url for url, status in crawl_statuses(batch) if status is Status.LINKED]
+    assert "http://a.org/real" in linked, "a canonical URL is to be fetched all the same"
+    assert batch.counters["outlinks_dropped.self"] == 1
+    assert batch.counters["outlinks_dropped.duplicate"] == 3
+
+
 def test_the_link_header_names_a_canonical_url() -> None:
     page = content(URL, headers={"link": '</real>; rel="canonical"'})
     assert only_row(parse_batch(plan(), [page]))["canonical"] == "http://a.org/real"

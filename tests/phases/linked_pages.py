@@ -33,9 +33,9 @@ ALL_LINKS: dict[str, Any] = {
 
 
 def parse_rows(
-    pages: Mapping[str, Sequence[str]], at: int = NOW, status: str = "success"
+    pages: Mapping[str, Sequence[str]], at: int = NOW, status: str = "success", tag: str = "a"
 ) -> pa.Table:
-    """Rows of parse_data by what pages link to."""
+    """Rows of parse_data by what pages link to, by elements of that tag."""
     rows: list[dict[str, Any]] = [
         {
             **dict.fromkeys(PARSE_DATA.names, ""),
@@ -44,7 +44,7 @@ def parse_rows(
             "signature": None,
             "fetch_time": at,
             "metadata": {},
-            "outlinks": [{"url": to, "anchor": "", "rel": "", "tag": "a"} for to in links],
+            "outlinks": [{"url": to, "anchor": "", "rel": "", "tag": tag} for to in links],
         }
         for url, links in pages.items()
     ]
@@ -59,10 +59,11 @@ def add_parse(
     at: int = NOW,
     files: int = 2,
     status: str = "success",
+    tag: str = "a",
 ) -> Segment:
     """A segment of which all that is known is what its pages link to."""
     segment = directory.segments.segment(name)
-    rows = parse_rows(pages, at, status)
+    rows = parse_rows(pages, at, status, tag)
     written = []
     for number in range(files):
         path = attempt_name(f"part-{number:05d}")

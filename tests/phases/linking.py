@@ -43,6 +43,8 @@ class LinkingPage:
     url: str
     links: tuple[tuple[str, str], ...]
     score: float | None = 1.0
+    tag: str = "a"
+    """The element that the links are found in."""
 
 
 def pages_table(pages: Iterable[LinkingPage]) -> pa.Table:
@@ -61,7 +63,8 @@ def pages_table(pages: Iterable[LinkingPage]) -> pa.Table:
             "signature": None,
             "fetch_time": NOW,
             "outlinks": [
-                {"url": url, "anchor": anchor, "rel": "", "tag": "a"} for url, anchor in page.links
+                {"url": url, "anchor": anchor, "rel": "", "tag": page.tag}
+                for url, anchor in page.links
             ],
             "metadata": [] if page.score is None else [(SCORE_KEY, repr(page.score))],
         }
@@ -98,7 +101,9 @@ def invert(
     **settings: Any,
 ) -> InvertLinksResult:
     options = InvertLinksOptions(segments, normalize=normalize, filter=filter, force=force)
-    config = Config.of({name.replace("__", "."): value for name, value in settings.items()})
+    usual = {"linkdb.ignore.internal.links": True}
+    given = {name.replace("__", "."): value for name, value in settings.items()}
+    config = Config.of({**usual, **given})
     return invertlinks.run(InProcess(), directory, config, options, ManualClock(NOW))
 
 

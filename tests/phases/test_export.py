@@ -14,7 +14,8 @@ from crawl.buckets.runner import InProcess
 from crawl.errors import NothingToDo, UsageError
 from crawl.exporting.values import ChunkUnit
 from crawl.model.status import Status
-from crawl.phases import export
+from crawl.phases import dedup, export
+from crawl.phases.dedup import DedupOptions
 from crawl.phases.export import ExportOptions
 from crawl.testing.clock import ManualClock
 from tests.phases.exported import ExportedCrawl, records_in
@@ -89,6 +90,22 @@ def test_duplicates_are_left_out_and_told_to_be_gone(tmp_path: Path) -> None:
     assert set(crawl.records("unique")) == {A, C}
     crawl.export("since", since=before)
     assert changes(crawl.records("since")) == {B: "gone"}
+
+
+def test_a_recrawl_of_unchanged_pages_brings_nothing(tmp_path: Path) -> None:
+    crawl = ExportedCrawl(tmp_path)
+    pages: dict[str, Any] = {A: Page("the same"), B: Page("the same"), C: Page("other")}
+    crawl.round(pages)
+    clock = ManualClock(NOW)
+    found = dedup.run(InProcess(), crawl.crawl_dir, crawl.config, DedupOptions(), clock)
+    assert found.report.counters["duplicates_marked"] == 1
+    before = crawl.crawl_dir.require_crawldb().number
+    crawl.round(pages)
+    crawl.export("since", since=before)
+    assert crawl.records("since") == {}, "a duplicate that did not change is still one"
+    crawl.round({A: Page("now its own"), B: Page("and this one")})
+    crawl.export("then", since=before)
+    assert sorted(filter(None, changes(crawl.records("then")).values())) == ["changed", "new"]
 
 
 def test_a_snapshot_that_is_forgotten_is_told_from_its_segments(tmp_path: Path) -> None:

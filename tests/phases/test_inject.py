@@ -311,7 +311,8 @@ def test_folders_gzip_and_several_files(crawl: Crawl, tmp_path: Path) -> None:
             ("javascript:x", "javascript:y", "http://a.org/x.gif"),
             "none of the 3 seed lines is usable (malformed.scheme_not_crawled 2, such as"
             " 'javascript:x'; urls_filtered 1, such as"
-            " 'http://a.org/x.gif (regex: open.txt:1: -gif)'): {seeds}; nothing was injected",
+            " 'http://a.org/x.gif (regex: open.txt:1: -gif)'): {seeds}; nothing was injected;"
+            " --no-filter takes what the URL filters (urlfilter.order) reject",
         ),
     ],
 )

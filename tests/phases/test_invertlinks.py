@@ -59,6 +59,14 @@ def test_links_are_turned_around(tmp_path: Path) -> None:
     assert check(directory, deep=True).faults == []
 
 
+def test_what_no_reader_can_follow_is_no_link(tmp_path: Path) -> None:
+    canonical = LinkingPage("http://a.org/", (("http://b.org/", ""),), tag="link")
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": [canonical, *FIRST[1:]]})
+    counters = invert(directory).report.counters
+    assert inlinks_of(directory) == expected_inlinks({ONE: FIRST[1:]})
+    assert counters["links"] == 3 and counters["dropped.unfollowable"] == 1
+
+
 HOSTS = ["a.org", "b.org", "c.net"]
 URLS = st.builds("http://{}/{}".format, st.sampled_from(HOSTS), st.text("xé~", max_size=1))
 PAGES = st.lists(
@@ -220,3 +228,63 @@ def test_the_linkdb_follows_a_crawldb_that_was_rebucketed(tmp_path: Path) -> Non
     make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=5)
     assert invert(directory, TWO, force=True).linkdb.buckets == 12
     assert linkdb_of(directory).require_current().number == 3
+
+
+HOME = LinkingPage("http://a.org/", (("http://a.org/x", "x"), ("http://a.org/y", "y")))
+INNER = LinkingPage("http://a.org/x", (("http://a.org/", "home"),))
+AWAY = LinkingPage("http://a.org/y", (("http://b.org/", "b"), ("http://a.org/", "home")))
+AUTO: dict[str, Any] = {"linkdb__ignore__internal__links": "auto"}
+LINKDB_AUTO = "linkdb.ignore.internal.links=auto"
+
+
+def test_links_within_the_only_host_are_kept(tmp_path: Path) -> None:
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": [HOME, INNER]})
+    done = invert(directory, **AUTO)
+    assert inlinks_of(directory) == expected_inlinks({ONE: [HOME, INNER]}, internal=True)
+    assert done.remarks == (
+        f"all links have to do with a.org: those within the host are kept ({LINKDB_AUTO})",
+    )
+    assert done.report.details["sites"]["rules"] == {"ignore_internal": False}
+
+
+@settings(max_examples=scaled(30), deadline=None)
+@given(order=st.lists(st.permutations([0, 1, 2]).map(tuple), min_size=1, max_size=1))
+def test_a_crawl_that_outgrows_its_host_ends_as_if_it_had_never_had_one(
+    tmp_path_factory: pytest.TempPathFactory, order: list[tuple[int, ...]]
+) -> None:
+    segments = {ONE: [HOME], TWO: [INNER], "20260103000000": [AWAY]}
+    names = list(segments)
+    at_once = parsed_crawl(
+        tmp_path_factory.mktemp("x"), **{f"s{k}": v for k, v in segments.items()}
+    )
+    invert(at_once, **AUTO)
+    one_by_one = parsed_crawl(
+        tmp_path_factory.mktemp("x"), **{f"s{k}": v for k, v in segments.items()}
+    )
+    for number in order[0]:
+        invert(one_by_one, names[number], **AUTO)
+    assert inlinks_of(one_by_one) == inlinks_of(at_once) == expected_inlinks(segments)
+
+
+def test_a_crawl_that_outgrows_its_host_is_told_so(tmp_path: Path) -> None:
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": [HOME, INNER], f"s{TWO}": [AWAY]})
+    invert(directory, ONE, **AUTO)
+    done = invert(directory, TWO, **AUTO)
+    assert done.report.counters["links_outgrown"] == 3
+    assert "more than one host now: 3 links within a host" in done.remarks[0]
+    kept = parsed_crawl(tmp_path / "kept", **{f"s{ONE}": [HOME, INNER], f"s{TWO}": [AWAY]})
+    for name in (ONE, TWO):
+        invert(kept, name, linkdb__ignore__internal__links=False)
+    assert len(inlinks_of(kept)) == 5
+
+
+def test_what_leaves_no_link_is_named_with_what_mends_it(tmp_path: Path) -> None:
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": [HOME, INNER]})
+    (remark,) = invert(directory).remarks
+    assert remark == (
+        "none of 3 links are left: 3 were left out by linkdb.ignore.internal.links (within a host);"
+        f" `crawl invertlinks {directory.address} {ONE} --force"
+        " -D linkdb.ignore.internal.links=false` keeps them"
+    )
+    bare = parsed_crawl(tmp_path / "bare", **{f"s{ONE}": [LinkingPage("http://a.org/", ())]})
+    assert invert(bare, **AUTO).remarks == ("the pages of these segments have no links",)

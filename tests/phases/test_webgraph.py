@@ -9,8 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from crawl.buckets.runner import InProcess
+from crawl.clock import SystemClock
+from crawl.config import Config
 from crawl.errors import NothingToDo, UsageError
 from crawl.model.status import Status
+from crawl.phases import linkrank
+from crawl.phases.linkrank import LinkRankOptions
 from crawl.phases.webgraph import WebGraphOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
@@ -49,6 +54,14 @@ def test_pages_that_link_or_are_linked_to_are_nodes(directory: CrawlDir) -> None
     assert done.report.counters["edges"] == 3
     assert done.report.counters["links"] == 3
     assert not check(directory, deep=True).faults
+
+
+def test_what_no_reader_can_follow_is_no_link(directory: CrawlDir) -> None:
+    add_parse(directory, "20260101000000", {A: [B, C]})
+    add_parse(directory, "20260102000000", {B: [A], C: [A, B]}, tag="link")
+    counters = build(directory).report.counters
+    assert links_of(graph_of(directory)) == [(A, B), (A, C)]
+    assert counters["links"] == 5 and counters["dropped.unfollowable"] == 3
 
 
 def test_links_within_a_host_or_a_domain_do_not_count(directory: CrawlDir) -> None:
@@ -197,3 +210,48 @@ def test_the_graph_is_that_of_the_newest_pages(
             assert inlinks == sum(to == url for _, to in expected)
             assert outlinks == sum(of == url for of, _ in expected)
     assert not check(directory, deep=True).faults
+
+
+SITE = {"http://a.org/": ["http://a.org/1", "http://a.org/2"], "http://a.org/1": ["http://a.org/"]}
+
+
+def test_the_links_of_a_site_count_where_there_is_no_other(directory: CrawlDir) -> None:
+    add_parse(directory, "20260101000000", SITE)
+    done = build(directory)
+    assert len(links_of(graph_of(directory))) == 3
+    assert done.report.counters["edges_limited"] == 0
+    (remark,) = done.remarks
+    assert remark.startswith("all links have to do with a.org: they count")
+    assert "link.ignore.internal.host, link.ignore.internal.domain" in remark
+
+
+def test_a_graph_that_outgrows_its_site_is_as_if_it_had_never_had_one(tmp_path: Path) -> None:
+    found = []
+    for steps in (1, 2):
+        directory = CrawlDir(str(tmp_path / str(steps)))
+        add_parse(directory, "20260101000000", SITE)
+        if steps == 2:
+            build(directory)
+            ranked = linkrank.run(
+                InProcess(), directory, Config(), LinkRankOptions(), SystemClock()
+            )
+            assert not ranked.remarks, "and the scores do not make the graph forget"
+        add_parse(directory, "20260102000000", {"http://a.org/2": ["http://a.org/", B]})
+        done = build(directory)
+        found.append((links_of(graph_of(directory)), nodes_of(graph_of(directory))))
+    assert found[0] == found[1]
+    assert found[0][0] == [("http://a.org/2", B)]
+    assert done.report.counters["links_outgrown"] == 3
+    assert "more than one site now: 3 links" in done.remarks[0]
+    assert not check(directory, deep=True).faults
+
+
+def test_what_leaves_no_link_is_named_with_what_mends_it(directory: CrawlDir) -> None:
+    add_parse(directory, "20260101000000", SITE)
+    (remark,) = build(directory, link__ignore__internal__host=True).remarks[1:]
+    assert remark.startswith(
+        "none of 3 links are left: 3 were left out by link.ignore.internal.host; `crawl webgraph"
+        f" {directory.address} 20260101000000 --force -D link.ignore.internal.host=false"
+    )
+    ranked = linkrank.run(InProcess(), directory, Config(), LinkRankOptions(), SystemClock())
+    assert "the link graph has no links" in ranked.remarks[0]

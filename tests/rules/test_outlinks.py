@@ -67,12 +67,81 @@ def test_a_page_does_not_link_to_itself() -> None:
     assert kept([PAGE, PAGE + "#part", "http://A.org/page"]) == ([], {"self": 3})
 
 
-def test_a_target_counts_once_with_its_first_anchor() -> None:
+def told(links: Sequence[Outlink], given: OutlinkRules | None = None) -> dict[str, Outlink]:
+    """The link that is stored for each URL of a page."""
+    found = keep_links([(PAGE, links)], given or rules(), Counters())
+    places = found.position.tolist()
+    return dict(zip(strings(found.urls), [links[place] for place in places], strict=True))
+
+
+def test_a_target_counts_once_with_its_longest_anchor() -> None:
     counters = Counters()
-    links = [Outlink("http://b.org/", "one"), Outlink("http://b.org/#x", "two")]
+    links = [
+        Outlink("http://b.org/", "one"),
+        Outlink("http://c.org/", "c"),
+        Outlink("http://b.org/#x", "three"),
+        Outlink("http://b.org/#y", "seven"),
+        Outlink("http://b.org/", "two \t  \n"),
+        Outlink("http://b.org/"),
+    ]
     found = keep_links([(PAGE, links)], rules(), counters)
-    assert found.position.tolist() == [0]
-    assert counters == {"outlinks_dropped.duplicate": 1}
+    assert strings(found.urls) == ["http://b.org/", "http://c.org/"], "in the order of the first"
+    assert found.position.tolist() == [2, 1]
+    assert counters == {"outlinks_dropped.duplicate": 4}
+
+
+def test_a_logo_does_not_empty_the_anchor_of_the_home_page() -> None:
+    logo, home = Outlink("http://b.org/", "", "", "a"), Outlink("http://b.org/", "Home", "", "a")
+    assert told([logo, home]) == told([home, logo]) == {"http://b.org/": home}
+    nofollow = Outlink("http://b.org/", "Not for us at all", "nofollow", "a")
+    assert told([logo, nofollow]) == {"http://b.org/": logo}
+
+
+def test_what_a_reader_can_follow_stands_for_what_only_a_browser_reads() -> None:
+    canonical = Outlink("http://b.org/", "", "canonical", "link")
+    link = Outlink("http://b.org/", "", "", "a")
+    assert told([canonical, link]) == told([link, canonical]) == {"http://b.org/": link}
+    assert told([canonical]) == {"http://b.org/": canonical}, "still a URL to fetch"
+
+
+def test_the_longest_anchor_is_found_beyond_the_links_that_are_kept() -> None:
+    others = [Outlink(f"http://b.org/{number}", "x", "", "a") for number in range(300)]
+    icon = Outlink("http://b.org/1", "", "icon", "link")
+    longest = Outlink("http://B.org/5#top", "the fifth", "", "a")
+    dropped = Outlink("http://b.org/6", "the sixth", "nofollow", "a")
+    plain = Outlink("http://b.org/1", "", "", "a")
+    kept_links = told([icon, *others[2:], longest, dropped, plain], rules(max_per_page=10))
+    assert list(kept_links) == ["http://b.org/1", *(f"http://b.org/{n}" for n in range(2, 11))]
+    assert kept_links["http://b.org/5"] == longest
+    assert kept_links["http://b.org/6"].anchor == "x"
+    assert kept_links["http://b.org/1"] == plain
+
+
+@settings(max_examples=scaled(200))
+@given(
+    st.lists(
+        st.builds(
+            Outlink,
+            st.sampled_from([f"http://b.org/{n}" for n in range(4)] + ["http://B.org/1#x"]),
+            st.text("ab ", max_size=5),
+            st.sampled_from(["", "nofollow"]),
+            st.sampled_from(["a", "link"]),
+        ),
+        max_size=300,
+    ),
+    st.integers(1, 4),
+)
+def test_no_link_to_a_kept_url_has_a_longer_text(links: list[Outlink], most: int) -> None:
+    for url, stored in told(links, rules(max_per_page=most)).items():
+        same = [
+            link
+            for link in links
+            if link.url.lower().removesuffix("#x") == url and link.rel != "nofollow"
+        ]
+        texts = [" ".join(link.anchor.split()) for link in same if link.tag == "a"]
+        assert stored.tag == ("a" if texts else "link")
+        longest = max(map(len, texts or [" ".join(link.anchor.split()) for link in same]))
+        assert len(" ".join(stored.anchor.split())) == longest
 
 
 def test_links_that_ask_not_to_be_followed() -> None:

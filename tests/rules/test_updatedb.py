@@ -98,11 +98,24 @@ def test_every_event_has_its_line_and_every_fetch_is_known() -> None:
     assert BECOMES.keys() == set(FETCHES)
 
 
+def test_a_duplicate_that_did_not_change_stays_one() -> None:
+    duplicate = known(status=Status.DB_DUPLICATE)
+    same = UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"old")
+    for url_update in (same, UrlUpdate(fetched(Status.FETCH_NOTMODIFIED))):
+        result = new(duplicate, url_update)
+        assert result.status is Status.DB_DUPLICATE
+        plain = new(known(), url_update)
+        assert result == replace(plain, status=Status.DB_DUPLICATE), "all else is as for others"
+    changed = UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"new")
+    assert new(duplicate, changed).status is Status.DB_FETCHED
+
+
 @pytest.mark.parametrize(("was", "fetch"), [*product([None, *DB_STATUSES], FETCHES)])
 def test_every_pair_of_old_and_fetch(was: Status | None, fetch: Status) -> None:
     old = None if was is None else known(status=was)
     result = new(old, UrlUpdate(fetched(fetch)))
-    assert result.status is BECOMES[fetch]
+    stays = was is Status.DB_DUPLICATE and fetch is Status.FETCH_NOTMODIFIED
+    assert result.status is (was if stays else BECOMES[fetch])
     assert GENERATE_TIME_KEY not in result.metadata
     assert result.metadata[CODE_KEY] == "200"
     keeps_old = fetch not in (Status.FETCH_REDIR_PERM, Status.FETCH_REDIR_TEMP)
@@ -140,6 +153,8 @@ def test_a_signature_shows_whether_the_page_changed(
     url_update = UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=after)
     assert event_of(old, url_update, 3) is event
     result = new(old, url_update)
+    if was is Status.DB_DUPLICATE and event is Event.UNCHANGED:
+        status = was
     assert (result.status, result.signature) == (status, after or before)
 
 

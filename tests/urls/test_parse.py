@@ -70,6 +70,57 @@ def test_hosts_as_a_browser_reads_them(text: str, host: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "host"),
+    [
+        ("http://xn--a/", "xn--a"),
+        ("HTTP://WWW.XN--A.Example/", "www.xn--a.example"),
+        ("http://xn--/", "xn--"),
+        ("https://xn--a:8443/?q", "xn--a"),
+        ("http://u:p@xn--1ch.xn--mller-kva.de/", "xn--1ch.xn--mller-kva.de"),
+        (" http://x\tn--a\n.com/ ", "xn--a.com"),
+        ("http://%78%6E%2d-a%2Ecom/", "xn--a.com"),
+        ("http:\\\\xn--a\\x", "xn--a"),
+        ("http:xn--a", "xn--a"),
+        ("http://q--.qq--b.xn--a/", "q--.qq--b.xn--a"),
+        ("http://xn--a.1.2.3.4/", None),
+        ("http://xn--a b/", None),
+        ("http://xn--a /", None),
+        ("http://xn--a \0", "xn--a"),
+        ("http://xn--a%00/", None),
+        ("http://xn--a:99999/", None),
+        ("http://ü.xn--a/", None),
+        ("http://%c3%bc.xn--a/", None),
+        ("http://xn--a.\u00ad/", None),
+        ("http://a..xn--/", "a..xn--"),
+        ("http://\u200d/", None),
+        ("//xn--a/", None),
+    ],
+)
+def test_a_label_that_cannot_be_decoded_is_kept(text: str, host: str | None) -> None:
+    found = parse(text)
+    assert host_of(text) == host == (found and found.host)
+    if found is not None:
+        assert canonical(text) == str(found) and parse(str(found)) == found
+        assert (scheme_of(text), port_of(text)) == (found.scheme, found.port)
+
+
+def test_links_of_and_to_a_host_that_cannot_be_decoded() -> None:
+    base = "http://u@xn--a.com:8080/b/c?d"
+    for page in (base, "http://b.org/"):
+        assert resolve(page, "HTTP://XN--b/ü") == "http://xn--b/%C3%BC"
+        assert resolve(page, "//xn--b") == resolve(page, "\\/\\xn--b") == "http://xn--b/"
+        assert resolve(page, "///qq--b.xn--b") == "http://qq--b.xn--b/"
+        assert resolve(page, "//ü.xn--b") is None
+    assert resolve(base, "../xn--x/xn--y?xn--a#xn--b") == (
+        "http://u@xn--a.com:8080/xn--x/xn--y?xn--a#xn--b"
+    )
+    assert resolve(base, "//b.org") == "http://b.org/"
+    assert resolve(base, "http://[") is None
+    assert resolver(base, "windows-1252")("?ü") == "http://u@xn--a.com:8080/b/c?%FC"
+    assert resolve("http://xn--a b/", "x") is None
+
+
+@pytest.mark.parametrize(
     ("reference", "target"),
     [
         ("///host/path", "http://host/path"),

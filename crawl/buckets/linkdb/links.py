@@ -30,6 +30,8 @@ from crawl.errors import ConfigError
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import LINKDB
+from crawl.rules.anchors import UNFOLLOWABLE, are_followable
+from crawl.rules.sites import Sites, decided
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups
@@ -37,7 +39,11 @@ from crawl.urls.hosts import hosts_of
 
 LINKS = delta_of(LINKDB)
 
-_COLUMNS = ["url", "outlinks.list.element.url", "outlinks.list.element.anchor", "metadata"]
+_COLUMNS = [
+    "url",
+    *(f"outlinks.list.element.{name}" for name in ("url", "anchor", "tag")),
+    "metadata",
+]
 _SEGMENT = LINKDB.names.index("segment")
 _LINKS_AT_ONCE = 400_000
 """Links that a sending task gathers before it sends them: blocks of a few rows are dear."""
@@ -58,16 +64,18 @@ class LinkRules:
     renormalization: Renormalization | None = None
 
     @classmethod
-    def of(cls, config: Config, renormalization: Renormalization | None) -> LinkRules:
-        """Raises ConfigError where no link could be left."""
+    def of(cls, config: Config, renormalization: Renormalization | None, sites: Sites) -> LinkRules:
+        """What the properties say of the links of a crawl that have to do with these sites. Raises
+        ConfigError where no link could be left."""
         internal = config[LINKDB_IGNORE_INTERNAL_LINKS]
         external = config[LINKDB_IGNORE_EXTERNAL_LINKS]
-        if internal and external:
+        if internal == "true" and external:
             raise ConfigError(
                 "linkdb.ignore.internal.links and linkdb.ignore.external.links are both true:"
                 " no link would be left"
             )
-        return cls(internal, external, config[LINKDB_MAX_ANCHOR_LENGTH], renormalization)
+        ignores = decided(internal, is_one=sites.one_host is not None or external)
+        return cls(ignores, external, config[LINKDB_MAX_ANCHOR_LENGTH], renormalization)
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,6 +187,10 @@ def inverted(pages: pa.Table, segment: str, rules: LinkRules, counters: Counters
     owners = pc.list_parent_indices(outlinks).to_numpy(zero_copy_only=False)
     from_urls = as_array(pages["url"])
     urls, anchors = links.field("url"), links.field("anchor")
+    kept = are_followable(links.field("tag"))
+    if not kept.all():
+        counters[f"dropped.{UNFOLLOWABLE}"] += len(kept) - int(np.count_nonzero(kept))
+        urls, anchors, owners = _chosen(kept, urls, anchors, owners)
     renormalization = rules.renormalization
     if renormalization is not None:
         from_urls, kept_pages = renormalization.of(from_urls, counters)

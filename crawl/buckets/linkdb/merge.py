@@ -26,8 +26,10 @@ from crawl.buckets.merge import KeyGroups, merge_sorted, repeats_before, sort_by
 from crawl.buckets.ranges import NewRows, StoredGroups
 from crawl.buckets.slices import Slice
 from crawl.counters import Counters
+from crawl.model.arrow import as_array, fill_null
 from crawl.model.derived_tables import LINKDB
 from crawl.storage.manifest import BucketFile
+from crawl.urls.hosts import hosts_of
 
 _URL = LINKDB.key[0]
 
@@ -41,6 +43,8 @@ class MergeLinksJob:
     forgotten: frozenset[str] = frozenset()
     """Segments that are inverted again: what this crawl's inversion of them brought is left out,
     and no link of another crawl, whatever its segments are called (see origin.py)."""
+    without_internal: bool = False
+    """Stored links within a host are left out: they were kept while there was one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +85,11 @@ def _stored(job: MergeLinksJob, base: Slice, counters: Counters) -> Iterator[pa.
             names = pa.array(sorted(job.forgotten))
             kept = group.filter(pc.invert(pc.is_in(group["segment"], names)))
             counters["links_replaced"] += group.num_rows - kept.num_rows
+            group = kept
+        if job.without_internal:
+            is_internal = pc.equal(as_array(group["host"]), hosts_of(as_array(group["from_url"])))
+            kept = group.filter(pc.invert(fill_null(is_internal, False)))
+            counters["links_outgrown"] += group.num_rows - kept.num_rows
             group = kept
         yield group
 

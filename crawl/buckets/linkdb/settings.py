@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.config import Property, boolean, integer
+from crawl.config import Property, boolean, boolean_or_auto, integer
 
-LINKDB_IGNORE_INTERNAL_LINKS: Property[bool] = boolean(
-    "linkdb.ignore.internal.links", True, "invertlinks leaves out links within a host."
+LINKDB_IGNORE_INTERNAL_LINKS: Property[str] = boolean_or_auto(
+    "linkdb.ignore.internal.links",
+    "invertlinks leaves out links within a host. auto: unless all links of the crawl have to do"
+    " with one host.",
 )
 LINKDB_IGNORE_EXTERNAL_LINKS: Property[bool] = boolean(
     "linkdb.ignore.external.links", False, "invertlinks leaves out links to other hosts."

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any
 
 import numpy as np
@@ -19,25 +20,37 @@ from crawl.counters import Counters
 from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import WEBGRAPH_OUTLINKS
 from crawl.model.status import Status
+from crawl.rules.anchors import UNFOLLOWABLE, are_followable
 from crawl.rules.webgraph import LinkRules, Links, counted_links
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.urls.hosts import hosts_of
 
-_PAGE_COLUMNS = ["url", "status", "fetch_time", "outlinks.list.element.url"]
+_PAGE_COLUMNS = [
+    *("url", "status", "fetch_time"),
+    *("outlinks.list.element.url", "outlinks.list.element.tag"),
+]
 _GATHERED_BYTES = 64 << 20
 """Of pages whose links are looked at together."""
 _GONE = (Status.FETCH_GONE, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 
 
+class OutlinksSource(Enum):
+    """What a file has."""
+
+    PAGES = "parsed pages"
+    FETCHES = "what became of fetched URLs"
+    STORED = "outlinks that the graph has already"
+
+
 @dataclass(frozen=True, slots=True)
 class SegmentFile:
-    """A file of parsed pages, or of what became of fetched URLs."""
+    """A file that links are taken from."""
 
     folder: Folder
     path: str
     rows: int
-    is_fetch: bool = False
+    source: OutlinksSource = OutlinksSource.PAGES
 
 
 @dataclass(frozen=True)
@@ -53,7 +66,11 @@ def send_outlinks(job: SendOutlinksJob, file: SegmentFile, outbox: Outbox) -> Co
     """Sends what the pages of a file link to to the slices of the pages."""
     counters = Counters()
     with open_table(file.folder, file.path) as source:
-        if file.is_fetch:
+        if file.source is OutlinksSource.STORED:
+            for group in _gathered(each_group(source)):
+                rows = _counted_again(job, group, counters)
+                send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
+        elif file.source is OutlinksSource.FETCHES:
             for group in each_group(source, ["url", "host", "status", "fetch_time"]):
                 rows = _gone_pages(group)
                 counters["pages_gone"] += rows.num_rows
@@ -94,8 +111,14 @@ def _outlinks_of(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> p
     has_host = pc.is_valid(hosts)
     parsed, urls, hosts = parsed.filter(has_host), urls.filter(has_host), hosts.filter(has_host)
     lists: Any = as_array(parsed["outlinks"])
-    targets: Any = pc.struct_field(pc.list_flatten(lists), "url").dictionary_encode()
+    flat: Any = pc.list_flatten(lists)
     pages = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
+    followable = are_followable(pc.struct_field(flat, "tag"))
+    unfollowable = len(followable) - int(np.count_nonzero(followable))
+    counters["links"] += unfollowable
+    counters[f"dropped.{UNFOLLOWABLE}"] += unfollowable
+    pages = pages[followable]
+    targets: Any = pc.struct_field(flat.filter(pa.array(followable)), "url").dictionary_encode()
     distinct = targets.dictionary
     places = targets.indices.to_numpy(zero_copy_only=False).astype(np.int64)
     if job.renormalization is not None:
@@ -118,6 +141,24 @@ def _outlinks_of(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> p
         ],
         schema=WEBGRAPH_OUTLINKS.schema,
     )
+
+
+def _counted_again(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> pa.Table:
+    """Stored outlinks by the rules of today, which may leave out more of them."""
+    lists: Any = as_array(group["outlinks"])
+    pages = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
+    targets: Any = pc.list_flatten(lists).dictionary_encode()
+    places = targets.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    distinct = targets.dictionary
+    links = Links(pages, places, hosts_of(as_array(group["url"])), distinct, hosts_of(distinct))
+    counted = counted_links(job.rules, links, Counters())
+    counters["links_outgrown"] += len(pages) - len(counted)
+    ends = np.searchsorted(pages[counted], np.arange(group.num_rows), side="right")
+    kept = pa.ListArray.from_arrays(
+        pa.array(np.append(0, ends), pa.int32()), distinct.take(pa.array(places[counted]))
+    )
+    place = WEBGRAPH_OUTLINKS.names.index("outlinks")
+    return group.set_column(place, WEBGRAPH_OUTLINKS.schema.field(place), kept)
 
 
 def newest_outlinks(groups: KeyGroups) -> pa.Table:

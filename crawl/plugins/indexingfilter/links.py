@@ -36,7 +36,11 @@ class LinksIndexingFilter(IndexingFilter):
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
         for name, urls, ignores in (
-            ("outlinks", (link.url for link in page.parse.outlinks), self._ignores_out),
+            (
+                "outlinks",
+                (link.url for link in page.parse.outlinks if link.is_followable),
+                self._ignores_out,
+            ),
             ("inlinks", (link.url for link in page.inlinks), self._ignores_in),
         ):
             found = self._listed(urls, page.host if ignores else "")
