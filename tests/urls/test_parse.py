@@ -185,7 +185,7 @@ def test_wicked_texts_are_answered(text: str) -> None:
 
 @given(texts)
 def test_the_parts_put_together_are_the_canonical_url(text: str) -> None:
-    """But for schemes that nobody fetches: parts do not tell an empty authority (`q://`) from none."""
+    """Of schemes that nobody fetches, parts do not tell an empty authority (`q://`) from none."""
     found, written = parse(text), canonical(text)
     if found is not None and not found.host and found.scheme != "file":
         assume(not str(written).startswith(f"{found.scheme}://"))
