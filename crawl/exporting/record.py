@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -25,9 +25,13 @@ from crawl.exporting.values import ChunkUnit, TextKind
 from crawl.maincontent.extract import extract
 from crawl.maincontent.render import Rendered
 from crawl.model.table import TIMESTAMP
+from crawl.parsing.fields.kinds import FieldValue
+from crawl.parsing.fields.rules import FieldColumn
+from crawl.parsing.fields.stored import value_of
 
 Record = dict[str, Any]
-"""A value for each column of `SCHEMA`; moments in milliseconds since 1970."""
+"""A value for each column of `SCHEMA`, and for each field of the rules; moments of the former in
+milliseconds since 1970."""
 
 _SIGNALS = pa.struct([pa.field(name, kind) for name, kind in SIGNALS.items()])
 _TYPES: dict[str, pa.DataType] = {
@@ -56,6 +60,7 @@ _TYPES: dict[str, pa.DataType] = {
     "quality": _SIGNALS,
 }
 SCHEMA = pa.schema(_TYPES)
+"""Without the fields of rules."""
 MOMENTS = frozenset(name for name, kind in _TYPES.items() if kind == TIMESTAMP)
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -70,6 +75,8 @@ class RecordMaker:
     chunk: int | None = None
     """The most units of a chunk; None: a record is a whole page."""
     unit: ChunkUnit = ChunkUnit.CHARACTERS
+    fields: tuple[FieldColumn, ...] = ()
+    """The fields of the user's rules, each a column of its own type."""
 
     @property
     def needs_markup(self) -> bool:
@@ -90,6 +97,7 @@ class RecordMaker:
         counters[f"text.{kind.value}"] += 1
         common = self._common(page, kind)
         common["quality"] = signals_of(found.text)
+        common |= self._fields(page, counters)
         if self.chunk is None:
             yield {**common, "text": found.text, "content_hash": _hash(found.text)}
             return
@@ -120,6 +128,19 @@ class RecordMaker:
                     return found, self.kind
         return Rendered(page.text), TextKind.FULL
 
+    def _fields(self, page: SourcePage, counters: Counters) -> Record:
+        found: Record = {}
+        for field in self.fields:
+            value: FieldValue | list[FieldValue] | None = None
+            try:
+                value = value_of(page.metadata, field)
+            except ValueError:  # the rules were others when the page was parsed
+                counters[f"fields.of_other_rules.{field.name}"] += 1
+            found[field.column] = value
+        if any(value is not None for value in found.values()):
+            counters["fields.pages"] += 1
+        return found
+
     def _common(self, page: SourcePage, kind: TextKind) -> Record:
         change = change_of(page.change)
         markup = page.markup or b""
@@ -146,6 +167,11 @@ class RecordMaker:
 
 
 _EMPTY: Record = dict.fromkeys(_TYPES)
+
+
+def schema_of(fields: Iterable[FieldColumn]) -> pa.Schema:
+    """The columns of an export with these fields."""
+    return pa.schema([*SCHEMA, *(pa.field(field.column, field.arrow) for field in fields)])
 
 
 def gone_record(url: str, host: str, found_out_ms: int) -> Record:

@@ -19,10 +19,11 @@ _GROUP_BYTES = 32 << 20
 class ParquetSink:
     """Row groups that are bounded by rows and by text."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], schema: pa.Schema = SCHEMA) -> None:
+        self._schema = schema
         self._writer = pq.ParquetWriter(
             cast("Any", stream),
-            SCHEMA,
+            schema,
             compression="zstd",
             compression_level=3,
             use_dictionary=cast("Any", _REPEATED),
@@ -39,9 +40,10 @@ class ParquetSink:
     def _flush(self) -> None:
         if self._rows:
             columns = [
-                pa.array([row[field.name] for row in self._rows], field.type) for field in SCHEMA
+                pa.array([row.get(field.name) for row in self._rows], field.type)
+                for field in self._schema
             ]
-            self._writer.write_table(pa.Table.from_arrays(columns, schema=SCHEMA))
+            self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
         self._rows, self._size = [], 0
 
     def close(self) -> None:

@@ -1,0 +1,68 @@
+"""parsefilter fields: what rules take from pages of certain hosts, as metadata `field.<name>`.
+
+It is on by default and does nothing while the rule file is empty."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import replace
+from typing import Any, ClassVar
+
+from crawl.config import Config, Property, boolean
+from crawl.interfaces.page import Page
+from crawl.interfaces.parsefilter import ParseFilter
+from crawl.model.parse import Parse
+from crawl.parsing.fields.extraction import counted, outcomes, texts_of
+from crawl.parsing.fields.rule_file import FILE, field_rules
+from crawl.parsing.fields.stored import EXPLAINED_KEY, to_metadata
+from crawl.parsing.html.scan import HTML_TYPES
+
+EXPLAIN: Property[bool] = boolean(
+    "parsefilter.fields.explain",
+    False,
+    "Keep in the metadata of each page which rule gave each field, and why one is missing;"
+    " parsechecker shows that always.",
+)
+
+
+class FieldsParseFilter(ParseFilter):
+    """Asks the rules that are for the page's host and path."""
+
+    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, EXPLAIN)
+
+    def __init__(self, config: Config) -> None:
+        self._rules = field_rules(config)
+        self._explain = config[EXPLAIN]
+
+    def filter(self, page: Page, parse: Parse) -> Parse:
+        # what is inside a page is not what its fields are about
+        if not self._rules or page.mime_type not in HTML_TYPES or parse.url != page.url:
+            return parse
+        rules = self._rules.rules_for(page.url)
+        if not rules:
+            return parse
+        found = outcomes(rules, page.utf_8, page.url, page.charset)
+        metadata, crowded = to_metadata(found)
+        counts = Counter(dict(parse.counts))
+        for name, count in counted(rules, found):
+            counts[name] += count
+        for name in crowded:
+            counts[f"fields.no_room.{name}"] += 1
+        if self._explain:
+            metadata[EXPLAINED_KEY] = json.dumps(
+                [
+                    {
+                        "field": each.name,
+                        "rule": each.rule,
+                        "kind": each.kind.value,
+                        "values": texts_of(each) if each.name not in crowded else [],
+                        "default": each.is_default,
+                        "problem": "more than fields may hold" * (each.name in crowded)
+                        or each.problem,
+                    }
+                    for each in found
+                ],
+                ensure_ascii=False,
+            )
+        return replace(parse, metadata={**parse.metadata, **metadata}, counts=dict(counts))
