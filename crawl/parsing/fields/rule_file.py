@@ -20,7 +20,7 @@ from datetime import date
 from pathlib import PurePath
 from typing import Any
 
-from crawl.config import Config, Property, file
+from crawl.config import Config, Property, boolean, file
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import ConfigError
 from crawl.parsing.fields.kinds import FieldKind, FieldValue, as_text, convert
@@ -32,6 +32,12 @@ FILE: Property[str] = file(
     "fields.toml",
     "Rules of the parse filter fields: what is taken from pages of which hosts, by CSS selectors or"
     " XPath, into metadata, index and export.",
+)
+EXPLAIN: Property[bool] = boolean(
+    "parsefilter.fields.explain",
+    False,
+    "Keep in the metadata of each page which rule gave each field, and why one is missing;"
+    " parsechecker shows that always.",
 )
 
 _RULE_KEYS = ("name", "hosts", "paths", "fields")

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from crawl.parsing.fields.extraction import FieldOutcome, texts_of
 from crawl.parsing.fields.kinds import FieldValue, from_text
@@ -13,6 +14,7 @@ from crawl.parsing.fields.rules import METADATA_PREFIX, FieldColumn
 EXPLAINED_KEY = "fields.explained"
 _MOST_CHARACTERS = 200_000
 """Of all fields of a page together."""
+_CROWDED = f"the page's fields together are longer than {_MOST_CHARACTERS:,} characters"
 
 
 def to_metadata(found: Sequence[FieldOutcome]) -> tuple[dict[str, str], list[str]]:
@@ -31,6 +33,60 @@ def to_metadata(found: Sequence[FieldOutcome]) -> tuple[dict[str, str], list[str
         left -= len(stored)
         metadata[METADATA_PREFIX + each.name] = stored
     return metadata, crowded
+
+
+@dataclass(frozen=True, slots=True)
+class ExplainedField:
+    """What became of a field of a page, for people."""
+
+    name: str
+    rule: str
+    kind: str
+    values: tuple[str, ...]
+    is_default: bool
+    problem: str
+    """Why there is no value, or fewer than were found."""
+
+
+def explanation(found: Sequence[FieldOutcome], crowded: Sequence[str]) -> str:
+    """What became of each field, as metadata keep it."""
+    return json.dumps(
+        [
+            {
+                "name": each.name,
+                "rule": each.rule,
+                "kind": each.kind.value,
+                "values": [] if each.name in crowded else texts_of(each),
+                "is_default": each.is_default,
+                "problem": _CROWDED if each.name in crowded else each.problem,
+            }
+            for each in found
+        ],
+        ensure_ascii=False,
+    )
+
+
+NO_RULE = json.dumps(
+    [
+        {
+            "name": "*",
+            "rule": "",
+            "kind": "",
+            "values": [],
+            "is_default": False,
+            "problem": "no rule of parsefilter.fields.file is for this URL",
+        }
+    ]
+)
+"""The explanation of a page that no rule is for."""
+
+
+def explained_fields(metadata: Mapping[str, str]) -> tuple[ExplainedField, ...]:
+    """What `explanation` wrote."""
+    return tuple(
+        ExplainedField(**{**each, "values": tuple(each["values"])})
+        for each in json.loads(metadata.get(EXPLAINED_KEY, "[]"))
+    )
 
 
 def value_of(

@@ -4,26 +4,18 @@ It is on by default and does nothing while the rule file is empty."""
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean
+from crawl.config import Config, Property
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
-from crawl.parsing.fields.extraction import counted, outcomes, texts_of
-from crawl.parsing.fields.rule_file import FILE, field_rules
-from crawl.parsing.fields.stored import EXPLAINED_KEY, to_metadata
+from crawl.parsing.fields.extraction import counted, outcomes
+from crawl.parsing.fields.rule_file import EXPLAIN, FILE, field_rules
+from crawl.parsing.fields.stored import EXPLAINED_KEY, NO_RULE, explanation, to_metadata
 from crawl.parsing.html.scan import HTML_TYPES
-
-EXPLAIN: Property[bool] = boolean(
-    "parsefilter.fields.explain",
-    False,
-    "Keep in the metadata of each page which rule gave each field, and why one is missing;"
-    " parsechecker shows that always.",
-)
 
 
 class FieldsParseFilter(ParseFilter):
@@ -41,7 +33,9 @@ class FieldsParseFilter(ParseFilter):
             return parse
         rules = self._rules.rules_for(page.url)
         if not rules:
-            return parse
+            if not self._explain:
+                return parse
+            return replace(parse, metadata={**parse.metadata, EXPLAINED_KEY: NO_RULE})
         found = outcomes(rules, page.utf_8, page.url, page.charset)
         metadata, crowded = to_metadata(found)
         counts = Counter(dict(parse.counts))
@@ -50,19 +44,5 @@ class FieldsParseFilter(ParseFilter):
         for name in crowded:
             counts[f"fields.no_room.{name}"] += 1
         if self._explain:
-            metadata[EXPLAINED_KEY] = json.dumps(
-                [
-                    {
-                        "field": each.name,
-                        "rule": each.rule,
-                        "kind": each.kind.value,
-                        "values": texts_of(each) if each.name not in crowded else [],
-                        "default": each.is_default,
-                        "problem": "more than fields may hold" * (each.name in crowded)
-                        or each.problem,
-                    }
-                    for each in found
-                ],
-                ensure_ascii=False,
-            )
+            metadata[EXPLAINED_KEY] = explanation(found, crowded)
         return replace(parse, metadata={**parse.metadata, **metadata}, counts=dict(counts))
