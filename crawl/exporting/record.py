@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -28,6 +28,13 @@ from crawl.model.table import TIMESTAMP
 from crawl.parsing.fields.kinds import FieldValue
 from crawl.parsing.fields.rules import FieldColumn
 from crawl.parsing.fields.stored import value_of
+from crawl.parsing.structured import (
+    as_json,
+    json_ld_items,
+    microdata_items,
+    opengraph,
+    schema_types,
+)
 
 Record = dict[str, Any]
 """A value for each column of `SCHEMA`, and for each field of the rules; moments of the former in
@@ -58,6 +65,10 @@ _TYPES: dict[str, pa.DataType] = {
     "chunks": pa.int32(),
     "headings": pa.list_(pa.string()),
     "quality": _SIGNALS,
+    "jsonld": pa.list_(pa.string()),
+    "microdata": pa.list_(pa.string()),
+    "opengraph": pa.map_(pa.string(), pa.list_(pa.string())),
+    "schema_types": pa.list_(pa.string()),
 }
 SCHEMA = pa.schema(_TYPES)
 """Without the fields of rules."""
@@ -112,6 +123,7 @@ class RecordMaker:
                 "chunk": number,
                 "chunks": len(chunks),
                 "headings": list(chunk.headings),
+                **(_OF_FIRST_CHUNK if number else {}),
             }
 
     def _text(self, page: SourcePage, counters: Counters) -> tuple[Rendered, TextKind]:
@@ -163,10 +175,21 @@ class RecordMaker:
             "score": page.score,
             "signature": page.signature.hex() if page.signature else None,
             "text_kind": kind.value,
+            "jsonld": _json_texts(json_ld_items(page.metadata)),
+            "microdata": _json_texts(microdata_items(page.metadata)),
+            "opengraph": opengraph(page.metadata) or None,
+            "schema_types": schema_types(page.metadata) or None,
         }
 
 
+def _json_texts(items: Iterable[Mapping[str, Any]]) -> list[str] | None:
+    """Each object as JSON; None for none."""
+    return [text for item in items if (text := as_json(item)) is not None] or None
+
+
 _EMPTY: Record = dict.fromkeys(_TYPES)
+_OF_FIRST_CHUNK: Record = dict.fromkeys(("jsonld", "microdata", "opengraph"))
+"""Columns that are long, and that only the first chunk of a page has."""
 
 
 def schema_of(fields: Iterable[FieldColumn]) -> pa.Schema:

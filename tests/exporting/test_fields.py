@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import json
 from datetime import date
 from pathlib import Path
 
@@ -97,3 +97,24 @@ def test_rules_that_came_after_the_parse_are_told(tmp_path: Path) -> None:
     assert told.startswith("no page has a field of fields.toml") and "parsed again" in told
     crawl.rules = ""
     assert crawl.export("none").remarks == ()
+
+
+def test_structured_data_are_columns(tmp_path: Path) -> None:
+    crawl = FieldsCrawl(tmp_path)
+    head = (
+        '<script type="application/ld+json">[{"@type":"Product","name":"Chair"}]</script>'
+        "<meta property=og:image content=a><meta property=og:image content=b>"
+    )
+    item = "<div itemscope itemtype=https://schema.org/Offer><b itemprop=price>12</b></div>"
+    crawl.round({A: Page(WORDS + item, head), B: Page(f"{WORDS} Another one.")})
+    for format, text in (("parquet", "main"), ("parquet", "full"), ("jsonl", "full")):
+        crawl.export("out", format, text, overwrite=True)
+        found = crawl.records("out")[A]
+        assert json.loads(found["jsonld"][0]) == {"@type": "Product", "name": "Chair"}
+        assert json.loads(found["microdata"][0])["properties"] == {"price": ["12"]}
+        assert dict(found["opengraph"]) == {"og:image": ["a", "b"]}
+        assert found["schema_types"] == ["Product", "Offer"]
+        assert crawl.records("out")[B].get("jsonld") is None
+    crawl.export("chunks", "jsonl", chunk=40)
+    chunks = crawl.records("chunks")
+    assert "jsonld" in chunks[f"{A}#chunk=0"] and "jsonld" not in chunks[f"{A}#chunk=1"]

@@ -39,13 +39,17 @@ class ParquetSink:
 
     def _flush(self) -> None:
         if self._rows:
-            columns = [
-                pa.array([row.get(field.name) for row in self._rows], field.type)
-                for field in self._schema
-            ]
+            columns = [pa.array(_values(self._rows, field), field.type) for field in self._schema]
             self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
         self._rows, self._size = [], 0
 
     def close(self) -> None:
         self._flush()
         self._writer.close()
+
+
+def _values(rows: list[Record], field: pa.Field[Any]) -> list[Any]:
+    values = [row.get(field.name) for row in rows]
+    if not pa.types.is_map(field.type):
+        return values
+    return [None if value is None else list(value.items()) for value in values]

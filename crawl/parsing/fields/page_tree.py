@@ -15,12 +15,12 @@ from typing import Any
 from lxml import etree
 from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
-from crawl.parsing.html.text import HIDDEN_TAGS, LINE_BREAKS, to_lines
+from crawl.parsing.html.node_text import TEXT, node_text
+from crawl.parsing.html.text import LINE, to_lines
 
 Found = LexborNode | str
 """An element, or a text that XPath has taken out of one."""
 
-_TEXT = "-text"
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
 _UNNAMED = "unknown"
@@ -85,27 +85,8 @@ def text_of(found: Found) -> str:
     """The text that its readers see, line by line; of an element that is not shown, such as a
     script, what it holds."""
     if isinstance(found, str):
-        return to_lines(found.replace("\n", "\x1e"))
-    pieces: list[str] = []
-    open_elements: list[LexborNode] = []
-    node: LexborNode | None = found
-    while node is not None:
-        tag = node.tag or ""
-        if tag == _TEXT:
-            pieces.append(node.text_content or "")
-            following = node.next if open_elements else None
-        elif open_elements and tag in HIDDEN_TAGS:
-            following = node.next
-        else:
-            pieces.append(LINE_BREAKS.get(tag, ""))
-            open_elements.append(node)
-            following = node.first_child
-        while following is None and open_elements:
-            ended = open_elements.pop()
-            pieces.append(LINE_BREAKS.get(ended.tag or "", ""))
-            following = ended.next if open_elements else None
-        node = following
-    return to_lines("".join(pieces))
+        return to_lines(found.replace("\n", LINE))
+    return node_text(found)
 
 
 @lru_cache(maxsize=1000)
@@ -129,7 +110,7 @@ def _copied(root: LexborNode | None) -> dict[Any, LexborNode]:
     while node is not None:
         tag = node.tag or ""
         following = None
-        if tag == _TEXT:
+        if tag == TEXT:
             _append_text(above[-1][1], node.text_content or "")
         elif not tag.startswith(("-", "!")):
             element = _element(tag, above[-1][1] if above else None)
