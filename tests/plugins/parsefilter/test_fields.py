@@ -54,9 +54,9 @@ PAGE = """<!DOCTYPE html><base href="/shop/"><span class=price>1.299,00 €</spa
 <table><tr><th>Number<td>No. A17x</table><span class=stock>many</span>"""
 
 
-def filtered(markup: str, url: str, rules: str = RULES, **settings: object) -> Parse:
-    names = {name.replace("__", "."): value for name, value in settings.items()}
-    plugin = FieldsParseFilter(Config.of(names, files={"fields.toml": rules}))
+def filtered(markup: str, url: str, rules: str = RULES, *, explain: bool = False) -> Parse:
+    settings = {"parsefilter.fields.explain": explain}
+    plugin = FieldsParseFilter(Config.of(settings, files={"fields.toml": rules}))
     page = Page(Content(url, markup.encode("utf-8", "surrogatepass")), "text/html")
     return plugin.filter(page, Parse(url))
 
@@ -114,9 +114,8 @@ def test_rules_are_for_their_hosts_and_paths() -> None:
 
 
 def test_why_nothing_was_found_is_told() -> None:
-    explain = {"parsefilter__fields__explain": True}
     url = "https://www.example.org/product/1"
-    parse = filtered("<span class=price>12.5.0</span><time>x</time>", url, **explain)
+    parse = filtered("<span class=price>12.5.0</span><time>x</time>", url, explain=True)
     found = {each.name: each for each in explained_fields(parse.metadata)}
     assert found["price"].problem == (
         "shop: '12.5.0' is no number; '[itemprop=price]' matched nothing"
@@ -124,11 +123,11 @@ def test_why_nothing_was_found_is_told() -> None:
     assert found["seen"].problem == "the element has no attribute datetime"
     assert found["tags"].problem == "'ul a' matched nothing" and found["tags"].rule == "shop"
     assert found["stock"].values == ("0",) and found["stock"].is_default
-    parse = filtered("<table><tr><th>Number<td>A17x</table>", url, **explain)
+    parse = filtered("<table><tr><th>Number<td>A17x</table>", url, explain=True)
     found = {each.name: each for each in explained_fields(parse.metadata)}
     assert found["number"].problem == r"'No\\. (\\w+)' is not in 'A17x'"
     rules = RULES.replace('hosts = ["*"]', 'hosts = ["other.org"]')
-    parse = filtered(PAGE, "https://a.net/", rules, **explain)
+    parse = filtered(PAGE, "https://a.net/", rules, explain=True)
     assert "no rule" in explained_fields(parse.metadata)[0].problem
     assert EXPLAINED_KEY not in filtered(PAGE, url).metadata
 
