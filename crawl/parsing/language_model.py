@@ -72,7 +72,7 @@ class LanguageModel:
         self._starts = [state << 8 for state in states]
         self._outputs = outputs
         self._classes = classes
-        self._first = [classes.index(code) for code in classes]
+        self._first = _first_places(classes)
         """A language in two scripts has two classes, which count together."""
 
     @property
@@ -84,7 +84,7 @@ class LanguageModel:
         wanted = set(languages)
         chosen = [at for at, code in enumerate(self._classes) if code in wanted]
         self._classes = [self._classes[at] for at in chosen]
-        self._first = [self._classes.index(code) for code in self._classes]
+        self._first = _first_places(self._classes)
         self._weights = self._weights[:, chosen]
         self._priors, self._usual = self._priors[chosen], self._usual[chosen]
 
@@ -124,6 +124,10 @@ class LanguageModel:
             if feature >= 0:
                 found.append(feature)
         return Counter(found)
+
+
+def _first_places(classes: list[str]) -> npt.NDArray[np.intp]:
+    return np.array([classes.index(code) for code in classes], np.intp)
 
 
 def load_model() -> LanguageModel:
