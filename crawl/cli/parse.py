@@ -77,7 +77,7 @@ def command(
 
 _FAMILIES = (
     *("pages", "skipped.", "truncated.", "parse.", "parse_empty.", "parsed_by."),
-    *("parser_restarts", "documents_", "directives.", "refreshes", "outlinks"),
+    *("parser_restarts", "documents_", "directives.", "fields.", "refreshes", "outlinks"),
 )
 
 

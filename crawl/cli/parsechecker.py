@@ -73,7 +73,8 @@ def command(
     config: Config,
 ) -> int:
     """Fetch and parse pages, and show all that the crawl would make of them: type, charset,
-    title, language, signature, directives, metadata, and of each link whether it is kept.
+    title, language, signature, directives, metadata, fields, and of each link whether it is kept.
+    A field of parsefilter.fields.file bears the rule that gave it, or why nothing was found.
 
     A page is fetched as `crawl fetch` would: robots.txt is asked first and obeyed, and pauses
     are kept, also between URLs of one host (fetcher.server.delay). For hosts of your own see

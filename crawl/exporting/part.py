@@ -18,7 +18,7 @@ from crawl.exporting.formats.parquet import ParquetSink
 from crawl.exporting.formats.wet import WetSink
 from crawl.exporting.formats.writing import PartWriter, RecordSink
 from crawl.exporting.part_pages import read_pages
-from crawl.exporting.record import Record, RecordMaker, gone_record
+from crawl.exporting.record import Record, RecordMaker, gone_record, schema_of
 from crawl.exporting.selection import EXPORTED, Change
 from crawl.exporting.values import ExportedFile, ExportFormat
 from crawl.indexing.keys import SegmentPart
@@ -110,6 +110,8 @@ def _files(
     format: ExportFormat,
 ) -> Iterator[Callable[[Record], None]]:
     suffix, sink = _SINKS[format]
+    if format is ExportFormat.PARQUET:
+        sink = partial(ParquetSink, schema=schema_of(job.maker.fields))
     place = f"part-{part.number:05d}"
     new_writer = partial(PartWriter, job.output.child(below), place, suffix, sink, job.most)
     with new_writer() as writer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -25,9 +25,20 @@ from crawl.exporting.values import ChunkUnit, TextKind
 from crawl.maincontent.extract import extract
 from crawl.maincontent.render import Rendered
 from crawl.model.table import TIMESTAMP
+from crawl.parsing.fields.kinds import FieldValue
+from crawl.parsing.fields.rules import FieldColumn
+from crawl.parsing.fields.stored import value_of
+from crawl.parsing.structured import (
+    as_json,
+    json_ld_items,
+    microdata_items,
+    opengraph,
+    schema_types,
+)
 
 Record = dict[str, Any]
-"""A value for each column of `SCHEMA`; moments in milliseconds since 1970."""
+"""A value for each column of `SCHEMA`, and for each field of the rules; moments of the former in
+milliseconds since 1970."""
 
 _SIGNALS = pa.struct([pa.field(name, kind) for name, kind in SIGNALS.items()])
 _TYPES: dict[str, pa.DataType] = {
@@ -54,8 +65,13 @@ _TYPES: dict[str, pa.DataType] = {
     "chunks": pa.int32(),
     "headings": pa.list_(pa.string()),
     "quality": _SIGNALS,
+    "jsonld": pa.list_(pa.string()),
+    "microdata": pa.list_(pa.string()),
+    "opengraph": pa.map_(pa.string(), pa.list_(pa.string())),
+    "schema_types": pa.list_(pa.string()),
 }
 SCHEMA = pa.schema(_TYPES)
+"""Without the fields of rules."""
 MOMENTS = frozenset(name for name, kind in _TYPES.items() if kind == TIMESTAMP)
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
@@ -70,6 +86,8 @@ class RecordMaker:
     chunk: int | None = None
     """The most units of a chunk; None: a record is a whole page."""
     unit: ChunkUnit = ChunkUnit.CHARACTERS
+    fields: tuple[FieldColumn, ...] = ()
+    """The fields of the user's rules, each a column of its own type."""
 
     @property
     def needs_markup(self) -> bool:
@@ -90,6 +108,7 @@ class RecordMaker:
         counters[f"text.{kind.value}"] += 1
         common = self._common(page, kind)
         common["quality"] = signals_of(found.text)
+        common |= self._fields(page, counters)
         if self.chunk is None:
             yield {**common, "text": found.text, "content_hash": _hash(found.text)}
             return
@@ -104,6 +123,7 @@ class RecordMaker:
                 "chunk": number,
                 "chunks": len(chunks),
                 "headings": list(chunk.headings),
+                **(_OF_FIRST_CHUNK if number else {}),
             }
 
     def _text(self, page: SourcePage, counters: Counters) -> tuple[Rendered, TextKind]:
@@ -119,6 +139,19 @@ class RecordMaker:
                 if found.text:
                     return found, self.kind
         return Rendered(page.text), TextKind.FULL
+
+    def _fields(self, page: SourcePage, counters: Counters) -> Record:
+        found: Record = {}
+        for field in self.fields:
+            value: FieldValue | list[FieldValue] | None = None
+            try:
+                value = value_of(page.metadata, field)
+            except ValueError:  # the rules were others when the page was parsed
+                counters[f"fields.of_other_rules.{field.name}"] += 1
+            found[field.column] = value
+        if any(value is not None for value in found.values()):
+            counters["fields.pages"] += 1
+        return found
 
     def _common(self, page: SourcePage, kind: TextKind) -> Record:
         change = change_of(page.change)
@@ -142,10 +175,26 @@ class RecordMaker:
             "score": page.score,
             "signature": page.signature.hex() if page.signature else None,
             "text_kind": kind.value,
+            "jsonld": _json_texts(json_ld_items(page.metadata)),
+            "microdata": _json_texts(microdata_items(page.metadata)),
+            "opengraph": opengraph(page.metadata) or None,
+            "schema_types": schema_types(page.metadata) or None,
         }
 
 
+def _json_texts(items: Iterable[Mapping[str, Any]]) -> list[str] | None:
+    """Each object as JSON; None for none."""
+    return [text for item in items if (text := as_json(item)) is not None] or None
+
+
 _EMPTY: Record = dict.fromkeys(_TYPES)
+_OF_FIRST_CHUNK: Record = dict.fromkeys(("jsonld", "microdata", "opengraph"))
+"""Columns that are long, and that only the first chunk of a page has."""
+
+
+def schema_of(fields: Iterable[FieldColumn]) -> pa.Schema:
+    """The columns of an export with these fields."""
+    return pa.schema([*SCHEMA, *(pa.field(field.column, field.arrow) for field in fields)])
 
 
 def gone_record(url: str, host: str, found_out_ms: int) -> Record:

@@ -89,4 +89,6 @@ def _parsed(document: CheckedDocument) -> ParsedPage:
             Link(link.link.url, link.link.anchor, link.link.rel, link.kept_as, link.reason)
             for link in document.links
         ),
+        fields={each.name: each.values for each in document.fields},
+        field_problems={each.name: each.problem for each in document.fields if each.problem},
     )

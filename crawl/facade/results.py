@@ -235,6 +235,11 @@ class ParsedPage:
     """What the page asks of robots: noindex, nofollow …"""
     metadata: Mapping[str, str] = field(repr=False)
     links: tuple[Link, ...] = field(repr=False)
+    fields: Mapping[str, tuple[str, ...]] = field(default_factory=dict, repr=False)
+    """What the rules of `parsefilter.fields.file` took from it, as texts; empty where nothing was
+    found."""
+    field_problems: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Why a field has no value, or fewer than were found."""
 
     @property
     def is_parsed(self) -> bool:

@@ -8,7 +8,7 @@ from crawl.config import Property, boolean, file, integer, string_list
 
 INDEXINGFILTER_ORDER: Property[tuple[str, ...]] = string_list(
     "indexingfilter.order",
-    ("basic", "anchor", "more", "language", "canonical"),
+    ("basic", "anchor", "more", "language", "canonical", "fields"),
     "The indexing filters, in the order of application.",
 )
 INDEX_WRITERS: Property[tuple[str, ...]] = string_list(

@@ -84,6 +84,17 @@ def _document_values(document: CheckedDocument, *, dump_text: bool) -> dict[str,
         "directives": document.directives.split(),
         "signature": document.signature.hex() if document.signature else None,
         "metadata": dict(document.metadata),
+        "fields": [
+            {
+                "name": field.name,
+                "rule": field.rule,
+                "kind": field.kind,
+                "values": field.values,
+                "default": field.is_default,
+                "problem": field.problem or None,
+            }
+            for field in document.fields
+        ],
         "links": [
             {
                 "url": link.link.url,

@@ -91,6 +91,8 @@ class Parse:
     directives: frozenset[str] = frozenset()
     """What the page asks of robots like us: `noindex`, `nofollow`, `noarchive` …"""
     metadata: Mapping[str, str] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """What a parse filter wants counted in the report of the parse, by name."""
 
     @property
     def link_count(self) -> int:

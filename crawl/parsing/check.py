@@ -18,6 +18,8 @@ from crawl.counters import Counters
 from crawl.model.content import Content
 from crawl.model.parse import Outlink
 from crawl.model.tables import PARSE_DATA
+from crawl.parsing.fields.rule_file import EXPLAIN
+from crawl.parsing.fields.stored import EXPLAINED_KEY, ExplainedField, explained_fields
 from crawl.parsing.link_lists import is_link_list
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
@@ -67,6 +69,8 @@ class CheckedDocument:
     text: str
     main_text: str | None
     links: tuple[CheckedLink, ...]
+    fields: tuple[ExplainedField, ...] = ()
+    """Of the rules of fields that are for the page: the values, or why there are none."""
 
     @property
     def is_parsed(self) -> bool:
@@ -95,6 +99,7 @@ class ParseChecker:
         self._force_as = force_as
         if force_as:
             config = config.with_values({MIME_TYPE_MAGIC.name: False}, "--force-as")
+        config = config.with_values({EXPLAIN.name: True}, "the checker")
         self._plan = ParsePlan.from_config(config)
         self._exemptions = self._plan.build().exemptions
         self._sandbox = Sandbox(replace(self._plan, outlinks=_ALL_LINKS))
@@ -112,7 +117,7 @@ class ParseChecker:
         problems = {
             name: count
             for name, count in batch.counters.items()
-            if name.startswith((_DROPPED, "plugin_errors."))
+            if name.startswith((_DROPPED, "plugin_errors.", "fields.cut."))
         }
         parsers = tuple(
             name.removeprefix(_PARSED_BY) for name in batch.counters if name.startswith(_PARSED_BY)
@@ -137,6 +142,8 @@ class ParseChecker:
         values = {name: row[name] for name in _DOCUMENT_COLUMNS}
         outlinks = [Outlink(**link) for link in row["outlinks"]]
         metadata = dict(row["metadata"])
+        fields = explained_fields(metadata)
+        metadata.pop(EXPLAINED_KEY, None)
         rules = self._plan.outlinks
         if is_link_list(metadata):
             rules = replace(rules, max_per_page=-1)
@@ -144,6 +151,7 @@ class ParseChecker:
         return CheckedDocument(
             **values,
             metadata=metadata,
+            fields=fields,
             text=texts.get("text", ""),
             main_text=texts.get("main_text"),
             links=links,

@@ -10,9 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import Any
+from typing import TYPE_CHECKING
 
+from crawl.parsing.language_evidence import is_in_language
 from crawl.parsing.page_time import outside_page_time
+
+if TYPE_CHECKING:
+    from crawl.parsing.language_model import LanguageModel
 
 _TAG = re.compile(r"([a-z]{2,3}|[a-z]{5,8})(?:[-_][a-z0-9]{1,8}){0,6}", re.IGNORECASE)
 
@@ -46,8 +50,18 @@ in 22 languages, 5 in 1,000 of 20 to 60 letters are named wrongly with it, and 3
 _FEWEST_LETTERS = 20
 
 
-_WRITTEN_AS = {"yue": "zh", "wuu": "zh"}
-"""Languages that are hardly told from another when they are written."""
+_WRITTEN_AS = _pairs(
+    "yue=zh wuu=zh hbo=he arz=ar ary=ar fuv=ff gom=kok gug=gn kik=ki ltg=lv sdh=ku uzs=uz ext= zxx="
+)
+"""Languages that are hardly told from another when they are written; members of macrolanguages
+(ISO 639-3), of which the model has one and names the others after it; and what it names where it
+should not: Asturian is taken for Extremaduran, and zxx is no language."""
+
+_PROSE_LINE = 60
+"""Characters: shorter lines are menus, cells of tables, and code."""
+_SECOND_LOOK = 4
+"""Times as much is looked at again where the first look does not tell."""
+_LONGEST_LOOK = 100_000
 
 
 def normalised(declared: str) -> str:
@@ -98,17 +112,30 @@ class Identifier:
         self._languages = tuple(sorted(set(languages)))
         self._least = _CERTAIN if only_certain else _LIKELY
 
+    def identify_page(self, title: str, text: str, most_bytes: int) -> str:
+        """The language of a page by a sample of it, and where that does not tell, by a longer one
+        of its sentences: what pages begin with, or have in their middle, may be tables."""
+        code = self.identify(sample(title, text, most_bytes))
+        if code or len(text) * 2 < most_bytes or most_bytes <= 0:
+            return code
+        most_bytes *= _SECOND_LOOK
+        prose = _prose(text, most_bytes)
+        return self.identify(
+            sample("", prose, most_bytes) if prose else sample(title, text, most_bytes)
+        )
+
     def identify(self, text: str) -> str:
-        """Its code; empty where the text does not tell."""
+        """Its code; empty where the text does not tell, or is in a language that the model
+        lacks."""
         if sum(map(str.isalpha, text[:200])) < _FEWEST_LETTERS and not _is_dense(text):
             return ""
         model = _model(self._languages)
         if model is None:
             return ""
-        code, confidence = model.classify(text)
-        if confidence < self._least:
+        code, confidence, fit = model.best(text)
+        if confidence < self._least or not is_in_language(text, code, fit):
             return ""
-        return normalised(str(code if self._languages else _WRITTEN_AS.get(code, code)))
+        return normalised(code if self._languages else _WRITTEN_AS.get(code, code))
 
 
 def unknown_languages(languages: Iterable[str]) -> list[str]:
@@ -117,13 +144,26 @@ def unknown_languages(languages: Iterable[str]) -> list[str]:
     return [] if model is None else sorted(set(languages) - set(model.labels))
 
 
+def _prose(text: str, least: int) -> str:
+    """The lines that look like sentences; empty where they are too few to tell more."""
+    found: list[str] = []
+    length = 0
+    for line in text[:_LONGEST_LOOK].split("\n"):
+        if len(line) >= _PROSE_LINE and sum(map(str.isalpha, line[:200])) > 0.7 * len(line[:200]):
+            found.append(line)
+            length += len(line)
+            if length > 4 * least:
+                break
+    return "\n".join(found) if length >= least else ""
+
+
 def _is_dense(text: str) -> bool:
     """Whether a few characters are words: Chinese, Japanese, Korean."""
     return sum("\u3040" <= character <= "\ud7a3" for character in text[:200]) >= 4
 
 
 @lru_cache(maxsize=4)
-def _model(languages: tuple[str, ...]) -> Any:
+def _model(languages: tuple[str, ...]) -> LanguageModel | None:
     """None where `parser.memory.limit` has no room for it: no page is to fail by that, nor to
     wait until it has been tried once more."""
     with outside_page_time():

@@ -3,36 +3,135 @@
 The package has it compressed: half a second of processor time and 70 MB for every process that
 identifies a language. So the first one leaves it as it is used in the user's cache folder,
 
-    ~/.cache/nutria/langid-0.4.0-4586720-1/   weights, transitions, states, outputs, classes
+    ~/.cache/nutria/langid-0.4.0-4586720-2/   weights, transitions, states, outputs, classes …
 
 and the others map these files: milliseconds, and one copy for all. The weights are in single
 precision there, which takes twice the room and a third of the time. Where nothing can be
 written, or what is there is not as it should be, the package's own file is loaded.
+
+Texts are scored here and not by the package: it says which language is the likeliest, but not how
+likely it is.
 """
 
 from __future__ import annotations
 
 import logging
+import math
 import os
 import shutil
 import tempfile
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
-_FORM = 1
+_FORM = 2
 """Of the files here: another one makes another folder."""
-_FILES = ("weights", "priors", "transitions", "states", "outputs", "classes")
+_FILES = ("weights", "priors", "usual", "transitions", "states", "outputs", "classes")
+_ROWS = 10_000
+"""Of the weights that are looked at together: all of them would take 200 MB."""
 _PROOF = "The weather will be fine tomorrow, with some clouds in the afternoon."
 
 _log = logging.getLogger(__name__)
 
 
-def load_model() -> Any:
-    """A LanguageIdentifier of its own for the caller; raises MemoryError where there is no
-    room for it."""
+class BestLanguage(NamedTuple):
+    """The language that a text looks most like."""
+
+    code: str
+    confidence: float
+    """How much more like it than like any other, from 0 to 1."""
+    fit: float
+    """How likely the text is in it, as the mean logarithm of its n-grams' probabilities, less what
+    that is of texts in this language: about 0 where it is in it, -1 and less where it is in one
+    that the model lacks."""
+
+
+class LanguageModel:
+    """Naive Bayes over the n-grams of bytes that an automaton finds."""
+
+    def __init__(
+        self,
+        weights: npt.NDArray[np.float32],
+        priors: npt.NDArray[np.float32],
+        usual: npt.NDArray[np.float32],
+        transitions: Any,
+        states: list[int],
+        outputs: list[int],
+        classes: list[str],
+    ) -> None:
+        self._weights = weights
+        self._priors = priors
+        self._usual = usual
+        self._transitions = transitions
+        self._starts = [state << 8 for state in states]
+        self._outputs = outputs
+        self._classes = classes
+        self._first = _first_places(classes)
+        """A language in two scripts has two classes, which count together."""
+
+    @property
+    def labels(self) -> list[str]:
+        return list(dict.fromkeys(self._classes))
+
+    def set_languages(self, languages: Iterable[str]) -> None:
+        """Leaves these languages alone in the model."""
+        wanted = set(languages)
+        chosen = [at for at, code in enumerate(self._classes) if code in wanted]
+        self._classes = [self._classes[at] for at in chosen]
+        self._first = _first_places(self._classes)
+        self._weights = self._weights[:, chosen]
+        self._priors, self._usual = self._priors[chosen], self._usual[chosen]
+
+    def classify(self, text: str) -> tuple[str, float]:
+        """The likeliest language, and how much likelier it is than others."""
+        best = self.best(text)
+        return best.code, best.confidence
+
+    def best(self, text: str) -> BestLanguage:
+        """The likeliest language; with no confidence where nothing of the text is known."""
+        if text.isupper():
+            text = text.lower()
+        data = unicodedata.normalize("NFC", text).encode("utf-8", "surrogatepass")
+        counts = self._features(data)
+        if not counts:
+            return BestLanguage(self._classes[0], 0.0, -math.inf)
+        features = np.fromiter(counts.keys(), np.intp, len(counts))
+        amounts = np.log1p(np.fromiter(counts.values(), np.float32, len(counts)))
+        likelihoods = amounts @ self._weights[features]
+        scores = likelihoods + self._priors
+        best = int(scores.argmax())
+        # the package's temperature, by which confidence does not depend on the length
+        shares = np.exp((scores - scores[best]) / math.sqrt(len(data)))
+        merged = np.bincount(self._first, shares)
+        found = int(merged.argmax())
+        if self._first[best] != found:
+            best = found
+        fit = likelihoods[best] / amounts.sum() - self._usual[best]
+        return BestLanguage(self._classes[found], float(merged[found] / shares.sum()), float(fit))
+
+    def _features(self, data: bytes) -> Counter[int]:
+        transitions, starts, outputs = self._transitions, self._starts, self._outputs
+        state, found = 0, []
+        for octet in data:
+            state = transitions[starts[state] + octet]
+            feature = outputs[state]
+            if feature >= 0:
+                found.append(feature)
+        return Counter(found)
+
+
+def _first_places(classes: list[str]) -> npt.NDArray[np.intp]:
+    return np.array([classes.index(code) for code in classes], np.intp)
+
+
+def load_model() -> LanguageModel:
+    """A model of its own for the caller; raises MemoryError where there is no room for it."""
     from py3langid.langid import MODEL_DIR, MODEL_FILE, LanguageIdentifier
 
     size = (MODEL_DIR / MODEL_FILE).stat().st_size
@@ -40,52 +139,77 @@ def load_model() -> Any:
     mapped = _mapped(folder)
     if mapped is not None:
         return mapped
-    model = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    packed = LanguageIdentifier.from_model_file(MODEL_FILE, norm_probs=True)
+    arrays = _arrays(packed)
+    del packed
     try:
-        _keep(model, folder)
+        _keep(arrays, folder)
     except OSError as error:
         _log.debug("the language model is not kept: %s", error)
-        return model
-    return _mapped(folder) or model
+        return _model_of(arrays)
+    return _mapped(folder) or _model_of(arrays)
 
 
-def _mapped(folder: Path) -> Any:
+def _arrays(packed: Any) -> dict[str, npt.NDArray[Any]]:
+    """The model of the package as the arrays of `_FILES`."""
+    weights = np.asarray(packed.nb_ptc, np.float32)
+    return {
+        "weights": weights,
+        "priors": np.asarray(packed.nb_pc, np.float32),
+        "usual": _usual_fit(weights),
+        "transitions": np.frombuffer(packed.tk_nextmove, f"u{packed.tk_nextmove.itemsize}"),
+        "states": np.asarray(packed.tk_row, np.uint32),
+        "outputs": np.asarray(packed.tk_output, np.int32),
+        "classes": np.array(packed.nb_classes),
+    }
+
+
+def _usual_fit(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
+    """The mean logarithm of the probabilities of n-grams in texts of each language, which is its
+    negative entropy in the model."""
+    total = np.zeros(weights.shape[1])
+    mass = np.zeros(weights.shape[1])
+    for start in range(0, len(weights), _ROWS):
+        part = weights[start : start + _ROWS].astype(np.float64)
+        probabilities = np.exp(part)
+        total += (probabilities * part).sum(axis=0)
+        mass += probabilities.sum(axis=0)
+    return (total / mass).astype(np.float32)
+
+
+def _model_of(arrays: dict[str, npt.NDArray[Any]]) -> LanguageModel:
+    return LanguageModel(
+        *(arrays["weights"], arrays["priors"], arrays["usual"], arrays["transitions"].data),
+        *(arrays["states"].tolist(), arrays["outputs"].tolist(), arrays["classes"].tolist()),
+    )
+
+
+def _mapped(folder: Path) -> LanguageModel | None:
     """The model of these files; None where they are missing or not as they should be."""
-    from py3langid.langid import LanguageIdentifier
-
     try:
         if folder.stat().st_uid != os.getuid():
             return None
-        weights, priors, transitions, states, outputs, classes = (
-            np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in _FILES
-        )
-        if weights.shape[1] != len(classes) or len(states) != len(outputs):
+        arrays: dict[str, npt.NDArray[Any]] = {
+            name: np.asarray(np.load(folder / f"{name}.npy", mmap_mode="r")) for name in _FILES
+        }
+        width = len(arrays["classes"])
+        if arrays["weights"].shape[1] != width or len(arrays["usual"]) != width:
             return None
-        model = LanguageIdentifier(
-            *(weights, priors, classes.tolist(), transitions.data, outputs.tolist()),
-            norm_probs=True,
-            tk_row=states.tolist(),
-        )
+        if len(arrays["states"]) != len(arrays["outputs"]):
+            return None
+        model = _model_of(arrays)
         return model if model.classify(_PROOF)[0] == "en" else None
     except (OSError, ValueError, IndexError, EOFError):
         return None
 
 
-def _keep(model: Any, folder: Path) -> None:
+def _keep(arrays: dict[str, npt.NDArray[Any]], folder: Path) -> None:
     """Writes the model as it is mapped; all of it appears at once."""
     folder.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=".langid-", dir=folder.parent))
     try:
-        arrays = (
-            np.asarray(model.nb_ptc, np.float32),
-            np.asarray(model.nb_pc, np.float32),
-            np.frombuffer(model.tk_nextmove, f"u{model.tk_nextmove.itemsize}"),
-            np.asarray(model.tk_row, np.uint32),
-            np.asarray(model.tk_output, np.int32),
-            np.array(model.nb_classes),
-        )
-        for name, array in zip(_FILES, arrays, strict=True):
-            np.save(made / f"{name}.npy", array, allow_pickle=False)
+        for name in _FILES:
+            np.save(made / f"{name}.npy", arrays[name], allow_pickle=False)
         if _mapped(folder) is None:  # nobody else was quicker
             shutil.rmtree(folder, ignore_errors=True)
             made.rename(folder)

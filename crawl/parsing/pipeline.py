@@ -264,6 +264,7 @@ class Pipeline:
             counters["refreshes"] += 1
             redirect = self._refresh_target(parse.url, parse.refresh.url, counters)
             parse = replace(parse, status=ParseStatus.REDIRECT)
+        counters.update(parse.counts)
         links = parse.link_count
         parse = limit_sitemap_depth(
             source, self._obey_directives(parse, counters), self._sitemap_depth, counters

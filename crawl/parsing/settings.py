@@ -21,7 +21,9 @@ PARSER_MAPPING_FILE: Property[str] = file(
     "Lines `type TAB parser…` that say which parsers are asked for a type, in which order.",
 )
 PARSEFILTER_ORDER: Property[tuple[str, ...]] = string_list(
-    "parsefilter.order", ("language",), "The parse filters, in the order they are asked."
+    "parsefilter.order",
+    ("language", "fields"),
+    "The parse filters, in the order they are asked.",
 )
 DB_SIGNATURE_CLASS: Property[str] = text(
     "db.signature.class", "md5", "The signature plugin, by name or as module:attr."

@@ -29,6 +29,8 @@ from crawl.indexing.decide import DecideJob
 from crawl.indexing.keys import KeysJob, KeysTask, SegmentPart, fetch_files_of, parts_of, send_keys
 from crawl.interfaces.chains import FilterChain
 from crawl.model.report import Report
+from crawl.parsing.fields.rule_file import FILE as FIELDS_FILE
+from crawl.parsing.fields.rule_file import field_rules
 from crawl.phases.empty_results import pages_remarks
 from crawl.phases.observed import observed
 from crawl.phases.segment_choice import (
@@ -102,6 +104,7 @@ def check(config: Config, options: ExportOptions) -> None:
         raise UsageError("--since takes in all segments: name none")
     if options.filter:
         FilterChain.from_config(config)
+    field_rules(config)
     export_folder.require_room(_folder(options), overwrite=options.overwrite)
 
 
@@ -153,6 +156,7 @@ def run(
     if since is None:
         pages = report.counters["pages"]
         remarks += pages_remarks(crawl_dir.address, "export", pages, report.counters)
+    remarks += _field_remarks(config, report)
     return ExportResult(
         options.output,
         report.counters["records"],
@@ -162,6 +166,28 @@ def run(
         tuple(remarks),
         lock.took_over,
     )
+
+
+def _field_remarks(config: Config, report: Report) -> list[str]:
+    """Of rules that came after the parse: their columns are empty."""
+    source = config[FIELDS_FILE]
+    if field_rules(config) and report.counters["pages"] and not report.counters["fields.pages"]:
+        return [
+            f"no page has a field of {source}: fields are taken when a page is parsed, so pages"
+            " that were parsed before must be parsed again; `crawl parsechecker` tells why a rule"
+            " finds nothing"
+        ]
+    others = sum(
+        count
+        for name, count in report.counters.items()
+        if name.startswith("fields.of_other_rules.")
+    )
+    if others:
+        return [
+            f"{others:,} values of fields are not of the kind that {source} says now: they were"
+            " taken by other rules, and their columns are empty"
+        ]
+    return []
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +274,9 @@ def _export(
     job = ExportJob(
         output,
         options.format,
-        RecordMaker(options.text_kind, options.chunk, options.chunk_unit),
+        RecordMaker(
+            options.text_kind, options.chunk, options.chunk_unit, field_rules(config).columns()
+        ),
         config[EXPORT_FILE_RECORDS],
     )
     counts = selected.row_counts()

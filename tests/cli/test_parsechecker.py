@@ -273,3 +273,25 @@ def test_wicked_servers_are_survived(crawl: Caller, wicked: WickedServer, tmp_pa
     assert results["close"]["fetch"]["records"][0]["status"] == "fetch_retry"
     assert not results["status-garbage"]["parsed"]
     assert not results["redirect-loop"]["parsed"]
+
+
+def test_rules_of_fields_are_tried_on_a_file(crawl: Caller, page: Path, tmp_path: Path) -> None:
+    rules = '[[rule]]\nhosts = ["a.org"]\n[rule.fields.first]\ncss = "a"\n'
+    rules += '[rule.fields.count]\nxpath = "string(//a[3])"\nkind = "integer"\n'
+    (tmp_path / "fields.toml").write_text(rules)
+    line = ("parsechecker", "--file", page, "--conf", tmp_path, "--url")
+    answer = crawl(*line, "http://a.org/x")
+    assert _lines(answer, "field") == [
+        "first = first (rule a.org, text)",
+        "count: none (rule a.org, integer); 'image' is no integer",
+    ]
+    (document,) = json.loads(crawl(*line, "http://a.org/x", "--json").out)["documents"]
+    assert [field["values"] for field in document["fields"]] == [["first"], []]
+    assert "fields.explained" not in document["metadata"]
+    none = _lines(crawl(*line, "http://b.org/x"), "field")
+    assert none == ["none; no rule of parsefilter.fields.file is for this URL"]
+    (tmp_path / "fields.toml").write_text(rules.replace("css", "ccs"))
+    wrong = crawl(*line, "http://a.org/x")
+    assert (
+        wrong.code == 2 and "fields.toml:3: rule 1 (a.org), field first: unknown key" in wrong.err
+    )

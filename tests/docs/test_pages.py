@@ -15,6 +15,7 @@ import pytest
 
 import crawl
 from crawl.interfaces.registry import INTERFACES
+from crawl.parsing.fields.rule_file import read_rules
 from tests.docs.checking import check_commands
 from tests.docs.pages import LANGUAGES, PAGES, ROOT, Block, blocks_of_page
 from tests.docs.running import Shell
@@ -81,6 +82,9 @@ def test_what_cannot_be_run_is_checked(name: str, tmp_path: Path) -> None:
             if block.file == "pyproject.toml":
                 named = tomllib.loads(block.text)["project"]["entry-points"]
                 assert set(named) <= {each.group for each in INTERFACES}, block.place
+                continue
+            if block.file.endswith("/fields.toml"):
+                assert read_rules(block.text, block.file)
                 continue
             (tmp_path / "crawl-site.toml").write_text(block.text)
             crawl.list_properties(conf=tmp_path)

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.exporting.published import normalized_date, published_of
+from crawl.exporting.published import published_of
+from crawl.parsing.text.dates import normalized_date
 
 URL = "http://a.test/story"
 NOW = 1_790_000_000_000  # in September 2026

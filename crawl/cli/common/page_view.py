@@ -9,6 +9,8 @@ from crawl.inspect.checked_page import CheckedPage
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
 from crawl.model.status import Status
 from crawl.parsing.check import CheckedDocument, CheckedLink
+from crawl.parsing.fields.rules import METADATA_PREFIX
+from crawl.parsing.fields.stored import ExplainedField
 from crawl.printable import printable
 from crawl.robots.answer import Deferred
 
@@ -69,7 +71,10 @@ def _show_document(document: CheckedDocument, *, dump_text: bool) -> None:
     _line("directives", document.directives)
     _line("signature", document.signature.hex() if document.signature else "")
     for key, value in document.metadata.items():
-        _line("metadata", f"{key} = {value}")
+        if not key.startswith(METADATA_PREFIX):
+            _line("metadata", f"{key} = {value}")
+    for field in document.fields:
+        _line("field", _field_text(field))
     for link in document.links:
         _line("link" if link.kept_as else "dropped", _link_text(link))
     _line("text", f"{len(document.text):,} characters")
@@ -79,6 +84,16 @@ def _show_document(document: CheckedDocument, *, dump_text: bool) -> None:
                 echo()
                 for line in text.splitlines():
                     echo(printable(line))
+
+
+def _field_text(field: ExplainedField) -> str:
+    if not field.rule:
+        return f"none; {field.problem}"
+    by = f" (rule {field.rule}, {field.kind}{', its default' if field.is_default else ''})"
+    problem = f"; {field.problem}" if field.problem else ""
+    if not field.values:
+        return f"{field.name}: none{by}{problem}"
+    return f"{field.name} = {' | '.join(field.values)}{by}{problem}"
 
 
 def _link_text(link: CheckedLink) -> str:

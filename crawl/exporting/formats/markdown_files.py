@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from datetime import date
 
 from crawl.exporting.formats.jsonl import iso_time
 from crawl.exporting.record import Record
+from crawl.parsing.fields.rules import COLUMN_PREFIX
 from crawl.storage.folder import Folder
 from crawl.urls.parse import parse
 
@@ -51,12 +53,22 @@ def front_matter(record: Record) -> str:
     ]
     quality = record["quality"] or {}
     lines += [f"{name}: {quality[name]}" for name in ("words", "characters") if name in quality]
+    lines += [
+        f"{name}: {_json(value)}"
+        for name, value in record.items()
+        if name.startswith(COLUMN_PREFIX) and value is not None
+    ]
     return "---\n" + "\n".join(lines) + "\n---\n\n"
 
 
 def _json(value: object) -> str:
     """On one line, in ASCII: YAML takes more characters for line ends than JSON does."""
-    return json.dumps(value, ensure_ascii=True)
+    return json.dumps(value, ensure_ascii=True, default=_iso)
+
+
+def _iso(value: object) -> str:
+    """Of a date or a moment."""
+    return value.isoformat() if isinstance(value, date) else str(value)
 
 
 class MarkdownFiles:

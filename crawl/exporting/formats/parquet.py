@@ -19,10 +19,11 @@ _GROUP_BYTES = 32 << 20
 class ParquetSink:
     """Row groups that are bounded by rows and by text."""
 
-    def __init__(self, stream: IO[bytes]) -> None:
+    def __init__(self, stream: IO[bytes], schema: pa.Schema = SCHEMA) -> None:
+        self._schema = schema
         self._writer = pq.ParquetWriter(
             cast("Any", stream),
-            SCHEMA,
+            schema,
             compression="zstd",
             compression_level=3,
             use_dictionary=cast("Any", _REPEATED),
@@ -38,12 +39,17 @@ class ParquetSink:
 
     def _flush(self) -> None:
         if self._rows:
-            columns = [
-                pa.array([row[field.name] for row in self._rows], field.type) for field in SCHEMA
-            ]
-            self._writer.write_table(pa.Table.from_arrays(columns, schema=SCHEMA))
+            columns = [pa.array(_values(self._rows, field), field.type) for field in self._schema]
+            self._writer.write_table(pa.Table.from_arrays(columns, schema=self._schema))
         self._rows, self._size = [], 0
 
     def close(self) -> None:
         self._flush()
         self._writer.close()
+
+
+def _values(rows: list[Record], field: pa.Field[Any]) -> list[Any]:
+    values = [row.get(field.name) for row in rows]
+    if not pa.types.is_map(field.type):
+        return values
+    return [None if value is None else list(value.items()) for value in values]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from contextlib import suppress
 
 from crawl.html.encoding import UTF_8
 from crawl.html.tokens import Attributes
@@ -23,7 +22,8 @@ _NAMES = frozenset(
         *("published-date", "sailthru.date"),
     )
 )
-_PREFIXES = ("og:", "twitter:", "article:", "book:", "profile:", "product:", "dc.", "dcterms.")
+OPENGRAPH_PREFIXES = (*("og:", "article:", "book:", "profile:", "product:", "music:", "video:"),)
+_PREFIXES = (*OPENGRAPH_PREFIXES, "twitter:", "dc.", "dcterms.")
 _LANGUAGE_NAMES = ("dc.language", "dcterms.language", "language")
 _IMAGES = ("og:image", "og:image:url", "og:image:secure_url", "twitter:image", "twitter:image:src")
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml", "application/feed+json")
@@ -84,6 +84,10 @@ class HtmlMetadata:
         self._json_ld: list[str] = []
         self._json_ld_left = _MAX_JSON_LD
         self._types: dict[str, None] = {}
+        self._repeated: dict[str, list[str]] = {}
+        self._repeated_left = _MAX_TAGS
+        self.counts: dict[str, int] = {}
+        """JSON-LD that is left out, by reason."""
 
     def base(self, attributes: Attributes) -> None:
         """Reads a base element. A long one would make every link of the page as long."""
@@ -110,12 +114,21 @@ class HtmlMetadata:
             return
         name = name.strip().lower()
         if name in _NAMES or name.startswith(_PREFIXES):
-            if len(self._meta_tags) < _MAX_TAGS and name not in self._meta_tags:
+            if name in self._meta_tags:
+                self._repeat(name, content)
+            elif len(self._meta_tags) < _MAX_TAGS:
                 self._meta_tags[name] = collapse_whitespace(content, _MAX_VALUE)
         elif len(self._robots) < _MAX_ROBOTS:
             self._robots.append((name, content))
         if name in _LANGUAGE_NAMES and not self._meta_language:
             self._meta_language = language_code(content)
+
+    def _repeat(self, name: str, content: str) -> None:
+        """OpenGraph has lists: pictures, authors, tags."""
+        if name.startswith(OPENGRAPH_PREFIXES) and self._repeated_left:
+            self._repeated_left -= 1
+            values = self._repeated.setdefault(name, [self._meta_tags[name]])
+            values.append(collapse_whitespace(content, _MAX_VALUE))
 
     def _http_equiv(self, name: str, content: str, is_noscript: bool) -> None:
         if name == "refresh":
@@ -150,13 +163,22 @@ class HtmlMetadata:
     def json_ld(self, text: str) -> None:
         """Reads a script of type application/ld+json."""
         text = text.strip()
-        if not text or len(text) > self._json_ld_left:
+        if not text:
             return
-        with suppress(ValueError, RecursionError):
+        if len(text) > self._json_ld_left:
+            self._count("structured.json_ld_too_long")
+            return
+        try:
             found = json.loads(text, parse_constant=_refuse)
-            self._json_ld.append(text)
-            self._json_ld_left -= len(text)
-            self._note_types(found)
+        except (ValueError, RecursionError):
+            self._count("structured.json_ld_malformed")
+            return
+        self._json_ld.append(text)
+        self._json_ld_left -= len(text)
+        self._note_types(found)
+
+    def _count(self, name: str) -> None:
+        self.counts[name] = self.counts.get(name, 0) + 1
 
     def _note_types(self, found: object) -> None:
         """Collects the types of the top-level objects and of those in a graph."""
@@ -212,6 +234,8 @@ class HtmlMetadata:
             found["feeds"] = listed
         if self._json_ld:
             found["json-ld"] = f"[{','.join(self._json_ld)}]"
+        if self._repeated:
+            found["opengraph"] = json.dumps(self._repeated, ensure_ascii=False)
         if self._types:
             found["json-ld.type"] = " ".join(self._types)
         return found

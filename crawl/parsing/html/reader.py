@@ -159,6 +159,7 @@ class HtmlReader:
             language=page_metadata.language,
             directives=page_metadata.directives(self._settings.agent),
             metadata=page_metadata.metadata(absolute),
+            counts=page_metadata.counts,
         )
 
     def _add(self, tag: str, reference: str, rel: str) -> int:

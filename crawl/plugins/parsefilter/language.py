@@ -11,12 +11,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
-from crawl.parsing.language import (
-    Identifier,
-    first_declared,
-    sample,
-    unknown_languages,
-)
+from crawl.parsing.language import Identifier, first_declared, unknown_languages
 
 DETECT, IDENTIFY = "detect", "identify"
 POLICY: Property[tuple[str, ...]] = string_list(
@@ -29,7 +24,7 @@ MAX_LENGTH: Property[int] = integer(
     "lang.analyze.max.length",
     256,
     "How much of title and text is looked at to identify the language, from the beginning and"
-    " from the middle; 0: all.",
+    " from the middle, and four times as much again where that does not tell; 0: all.",
     unit="bytes",
     minimum=0,
 )
@@ -78,7 +73,7 @@ class LanguageParseFilter(ParseFilter):
         return first_declared(_declared(page, parse))
 
     def _identified(self, parse: Parse) -> str:
-        return self._identifier.identify(sample(parse.title, parse.text, self._max_length))
+        return self._identifier.identify_page(parse.title, parse.text, self._max_length)
 
 
 def _declared(page: Page, parse: Parse) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from crawl.config import Config, Property
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
+from crawl.parsing.html.microdata import with_microdata
 from crawl.parsing.html.reader import PROPERTIES, HtmlReader, HtmlSettings
 from crawl.parsing.html.tree import read_html
 from crawl.parsing.settings import HTTP_AGENT_NAME
@@ -26,4 +27,4 @@ class HtmlParser:
     def parse(self, page: Page) -> Sequence[Parse]:
         reader = HtmlReader(page.url, self._settings, page.charset)
         read_html(page, reader)
-        return (reader.parse(),)
+        return (with_microdata(reader.parse(), page),)

@@ -26,6 +26,7 @@ from crawl.config import Config, Property
 from crawl.html.tokens import VOID
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
+from crawl.parsing.html.microdata import with_microdata
 from crawl.parsing.html.reader import PROPERTIES, HtmlReader, HtmlSettings
 from crawl.parsing.settings import HTTP_AGENT_NAME
 
@@ -42,7 +43,8 @@ class SoupHtmlParser:
     def parse(self, page: Page) -> Sequence[Parse]:
         reader = HtmlReader(page.url, self._settings, page.charset)
         self._read(page.soup, reader)
-        return (self.finish(page, page.soup, reader.parse()),)
+        parse = with_microdata(reader.parse(), page)
+        return (self.finish(page, page.soup, parse),)
 
     def is_read(self, element: Tag) -> bool:
         """To override: whether an element is looked at, and all that is in it."""

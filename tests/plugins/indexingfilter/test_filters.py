@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -77,3 +78,19 @@ def test_a_page_with_another_canonical_url_can_be_dropped() -> None:
 def test_wrong_settings(name: str, settings: dict[str, object]) -> None:
     with pytest.raises(ConfigError, match="index"):
         _fields(name, **settings)
+
+
+def test_json_ld_and_microdata_are_fields() -> None:
+    metadata = {
+        "json-ld": '[{"@type": "Product", "name": ["Chair", "Seat"], "offers": {"price": 1}}]',
+        "microdata": '[{"properties": {"price": ["12"], "offers": [{"properties": {}}]}}]',
+    }
+    page = odd_pages()[4]
+    page = replace(page, parse=replace(page.parse, metadata=metadata))
+    document = IndexDocument(page.url, page.fetch_time)
+    found = available("indexingfilter")["structured"].build(Config.of()).filter(document, page)
+    assert found is not None and found.fields == {
+        "jsonld_type": "Product",
+        "jsonld_name": ["Chair", "Seat"],
+        "microdata_price": "12",
+    }

@@ -1,0 +1,166 @@
+"""Microdata of a page, in the JSON form of the HTML standard: `{"type": […], "id": …, "properties":
+{"name": ["Chair"]}}`.
+
+A walk of our own over lexbor's tree: a hundred lines, bounded in every direction, where extruct
+brings rdflib along and reads a page several times.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from crawl.interfaces.page import Page
+from crawl.model.parse import Parse
+from crawl.parsing.html.links import AbsoluteLinks
+from crawl.parsing.html.node_text import node_text
+from crawl.parsing.text.plain import one_line
+
+METADATA_KEY = "microdata"
+_MARKS = (b"itemscope", b"itemScope", b"ITEMSCOPE")
+_SOURCES = frozenset(("audio", "embed", "iframe", "img", "source", "track", "video"))
+_LINKS = frozenset(("a", "area", "link"))
+
+_MOST_ITEMS = 200
+_MOST_PROPERTIES = 2_000
+_MOST_DEPTH = 10
+_MOST_STEPS = 100_000
+_MOST_CHARACTERS = 65_536
+_NODES_A_TEXT = 2_000
+_LONGEST_NAME = 200
+_MOST_NAMES = 10
+
+Item = dict[str, Any]
+
+
+def with_microdata(parse: Parse, page: Page) -> Parse:
+    """The parse with the page's items as metadata `microdata`, a JSON array; those that are over
+    the limits are counted."""
+    if not any(mark in page.utf_8 for mark in _MARKS) or page.tree is None:
+        return parse
+    items, dropped = microdata_of(page.tree, page.url, page.charset)
+    kept: list[str] = []
+    left = _MOST_CHARACTERS
+    for item in items:
+        written = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
+        if len(written) < left:
+            kept.append(written)
+            left -= len(written) + 1
+        else:
+            dropped += 1
+    counts = {**parse.counts, "structured.microdata_dropped": dropped} if dropped else parse.counts
+    if not kept:
+        return replace(parse, counts=counts)
+    metadata = {**parse.metadata, METADATA_KEY: f"[{','.join(kept)}]"}
+    return replace(parse, metadata=metadata, counts=counts)
+
+
+def microdata_of(tree: LexborHTMLParser, url: str, charset: str) -> tuple[list[Item], int]:
+    """The top-level items of a page, and how many more items and properties there are than are
+    read."""
+    reader = _MicrodataReader(tree, url, charset)
+    items = [item for item in map(reader.item, reader.tops()) if item["properties"]]
+    return items, reader.dropped
+
+
+class _MicrodataReader:
+    def __init__(self, tree: LexborHTMLParser, url: str, charset: str) -> None:
+        self._tree = tree
+        self._links = AbsoluteLinks(url, charset)
+        base = tree.css_first("base[href]")
+        if base is not None and (start := self._links[base.attributes.get("href") or ""]):
+            self._links = AbsoluteLinks(start, charset)
+        self._steps = _MOST_STEPS
+        self._properties = _MOST_PROPERTIES
+        self.dropped = 0
+
+    def tops(self) -> list[LexborNode]:
+        tops = [
+            node
+            for node in self._tree.css("[itemscope]")
+            if not (node.attributes.get("itemprop") or "").strip()
+        ]
+        self.dropped += max(0, len(tops) - _MOST_ITEMS)
+        return tops[:_MOST_ITEMS]
+
+    def item(self, node: LexborNode, depth: int = 1) -> Item:
+        attributes = node.attributes
+        item: Item = {}
+        if types := _words(attributes.get("itemtype")):
+            item["type"] = types
+        if identifier := (attributes.get("itemid") or "").strip():
+            item["id"] = self._links[identifier] or one_line(identifier)
+        properties: dict[str, list[Any]] = {}
+        item["properties"] = properties
+        roots = [node.first_child]
+        for name in _words(attributes.get("itemref")):
+            roots.append(self._by_id(name))
+        for number, root in enumerate(roots):
+            self._read(root, properties, depth, siblings=number == 0)
+        return item
+
+    def _by_id(self, name: str) -> LexborNode | None:
+        quoted = name.replace("\\", "\\\\").replace('"', '\\"')
+        return self._tree.css_first(f'[id="{quoted}"]')
+
+    def _read(
+        self, start: LexborNode | None, found: dict[str, list[Any]], depth: int, *, siblings: bool
+    ) -> None:
+        """Reads the properties of one item; those of items inside it are theirs."""
+        waiting: list[LexborNode] = []
+        node = start
+        while node is not None and self._steps > 0:
+            self._steps -= 1
+            is_start = node is start
+            attributes = node.attributes if not (node.tag or "-").startswith("-") else {}
+            names = _words(attributes.get("itemprop"))
+            is_scope = "itemscope" in attributes
+            if names:
+                self._add(node, attributes, names, is_scope, found, depth)
+            if (siblings or not is_start) and node.next is not None:
+                waiting.append(node.next)
+            node = None if is_scope else node.first_child
+            if node is None and waiting:
+                node = waiting.pop()
+        self.dropped += node is not None
+
+    def _add(
+        self,
+        node: LexborNode,
+        attributes: dict[str, str | None],
+        names: list[str],
+        is_scope: bool,
+        found: dict[str, list[Any]],
+        depth: int,
+    ) -> None:
+        if self._properties <= 0 or (is_scope and depth >= _MOST_DEPTH):
+            self.dropped += 1
+            return
+        self._properties -= 1
+        value: Any = self.item(node, depth + 1) if is_scope else self._value(node, attributes)
+        for name in names:
+            found.setdefault(name, []).append(value)
+
+    def _value(self, node: LexborNode, attributes: dict[str, str | None]) -> str:
+        tag = node.tag or ""
+        if tag == "meta":
+            return one_line(attributes.get("content") or "")
+        if tag in _SOURCES or tag in _LINKS or tag == "object":
+            name = "src" if tag in _SOURCES else "href" if tag in _LINKS else "data"
+            return self._links[(attributes.get(name) or "").strip()]
+        if tag in ("data", "meter"):
+            return one_line(attributes.get("value") or "")
+        if tag == "time" and attributes.get("datetime"):
+            return one_line(attributes["datetime"] or "")
+        if attributes.get("content"):  # as RDFa has it, and as many write
+            return one_line(attributes["content"] or "")
+        return one_line(node_text(node, _NODES_A_TEXT))
+
+
+def _words(text: str | None) -> list[str]:
+    if not text:
+        return []
+    return [one_line(word, _LONGEST_NAME) for word in text[:4_000].split()[:_MOST_NAMES]]
