@@ -84,14 +84,13 @@ class ClusterSteps:
     def by_nearness(self, nearness: Nearness) -> None:
         """Near duplicates, of texts or of simhashes."""
         rows = sum(each.rows for each in self.slices.all)
-        texts = self._files(PARSE_TEXT) if nearness.measure is Measure.JACCARD else []
+        texts = self.text_files() if nearness.measure is Measure.JACCARD else []
         if nearness.measure is Measure.JACCARD and not texts:
             raise NothingToDo(
                 f"{self.crawl_dir.address}: no segment has parsed texts: --near has nothing to"
                 " compare"
             )
-        titles = [TitleFile(file) for file in self._files(PARSE_DATA)]
-        files: list[TextFile | TitleFile] = [*texts, *titles]
+        files: list[TextFile | TitleFile] = [*texts, *self.title_files()]
         expected = min(rows, sum(file.rows for file in texts)) if texts else rows
         destinations = 1 + expected * BANDS // _ROWS_A_DESTINATION
         job = NearJob(
@@ -258,6 +257,14 @@ class ClusterSteps:
 
     def _addressed(self) -> list[tuple[int, Any]]:
         return [(base.number, base) for base in self._stored()]
+
+    def text_files(self) -> list[TextFile]:
+        """The files of the texts of all segments."""
+        return self._files(PARSE_TEXT)
+
+    def title_files(self) -> list[TitleFile]:
+        """Those of their titles."""
+        return [TitleFile(file) for file in self._files(PARSE_DATA)]
 
     def _files(self, part: str) -> list[TextFile]:
         """The files of a part of all segments; the later of two segments has the greater
