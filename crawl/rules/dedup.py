@@ -146,7 +146,7 @@ class Nearness:
         measure = Measure(name)
         least, most, usual = _THRESHOLDS[measure]
         try:
-            threshold = float(value) if value else usual
+            threshold = float(value or usual)
         except ValueError:
             threshold = float("nan")
         is_whole = measure is Measure.JACCARD or threshold.is_integer()

@@ -31,6 +31,7 @@ from crawl.urls.columns import column_bytes
 _SKETCHED: dict[str, pa.DataType] = {
     "node": pa.int64(),
     "size": pa.int64(),
+    "own_size": pa.int64(),
     "error": pa.int64(),
     "bound": pa.uint32(),
     "heading": pa.uint64(),
@@ -40,6 +41,8 @@ _NO_BOUND = np.uint32(0xFFFFFFFF)
 _MOST_CENTRES = 50
 """Of what sketches connect: whoever is near none of them stays what it is."""
 _PAIRS_AT_ONCE = 4096
+_MOSTLY_OWN = 0.8
+"""Of a text: what the pages of a host have in common besides (a footer) makes no difference."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,8 @@ class DoubtfulPairs:
     def add(self, similarities: npt.NDArray[Any], survivors: Numbers, others: Numbers) -> None:
         if not self.most:
             return
+        _, once = np.unique(np.stack([survivors, others]), axis=1, return_index=True)
+        similarities, survivors, others = similarities[once], survivors[once], others[once]
         least = np.lexsort((others, survivors, similarities))[: self.most]
         columns = (similarities[least], survivors[least], others[least])
         found = map(NearPair, *(column.tolist() for column in columns))
@@ -93,7 +98,7 @@ class SketchedTexts:
         offsets = pa.array((4 * own.offsets).astype(np.int32)).buffers()[1]
         values = pa.py_buffer(np.ascontiguousarray(own.values).tobytes())
         packed = pa.BinaryArray.from_buffers(pa.binary(), len(nodes), [None, offsets, values])
-        columns = [nodes, own.sizes, _errors(whole, own), bounds, headings, packed]
+        columns = [nodes, whole.sizes, own.sizes, _errors(whole, own), bounds, headings, packed]
         return cls(pa.table(columns, schema=schema_of(**_SKETCHED)))
 
     def take(self, places: Numbers) -> SketchedTexts:
@@ -101,11 +106,12 @@ class SketchedTexts:
 
 
 def _errors(whole: Samples, own: Samples) -> Numbers:
-    """By how much sizes are wrong at most, about: those of long texts of which a part was left out
-    are estimated by the part of their samples that is left."""
+    """By how much the sizes of what is a page's own are wrong at most, about: they are estimated by
+    the part of the sample that is left. 0 where little was left out: there the whole counts."""
     share = np.diff(own.offsets) / np.maximum(1, np.diff(whole.offsets))
-    deviation = np.where(whole.sizes > SAMPLE, np.sqrt(share * (1 - share) / SAMPLE), 0)
-    return np.ceil(3 * whole.sizes * deviation).astype(np.int64)
+    deviation = np.sqrt(share * (1 - share) / SAMPLE)
+    errors = 1 + np.where(whole.sizes > SAMPLE, np.ceil(3 * whole.sizes * deviation), 0)
+    return np.where(share >= _MOSTLY_OWN, 0, errors).astype(np.int64)
 
 
 def write_sketched(scratch: Folder, texts: SketchedTexts) -> str:
@@ -249,15 +255,24 @@ def likenesses(
     """How much each two texts are alike: the share of their shingles in common; 0 where headings
     differ, or one is longer than may be."""
     found = np.zeros(ones.table.num_rows, np.float64)
-    sizes = [each.table["size"].to_numpy() for each in (ones, others)]
     headings = [each.table["heading"].to_numpy() for each in (ones, others)]
-    longer = np.abs(sizes[0] - sizes[1])
-    longer -= ones.table["error"].to_numpy() + others.table["error"].to_numpy()
-    may = longer <= np.maximum(FEW_WORDS, nearness.one_sided * np.minimum(*sizes))
+    may = _are_as_long(nearness, ones.table, others.table)
     may &= (headings[0] == headings[1]) | (headings[0] == 0) | (headings[1] == 0)
     places = np.flatnonzero(may)
     for some in _pieces(places):
         found[some] = _shares(ones.take(some), others.take(some))
+    return found
+
+
+def _are_as_long(nearness: Nearness, ones: pa.Table, others: pa.Table) -> npt.NDArray[np.bool_]:
+    """Whether each two texts are about as long: as a whole, or without what their hosts repeat,
+    where that is much of one of them."""
+    errors = ones["error"].to_numpy() + others["error"].to_numpy()
+    found = np.ones(len(errors), np.bool_)
+    for name, chosen, error in (("size", errors == 0, 0), ("own_size", errors > 0, errors)):
+        one, other = ones[name].to_numpy(), others[name].to_numpy()
+        most = np.maximum(FEW_WORDS, nearness.one_sided * np.minimum(one, other))
+        found &= ~chosen | (np.abs(one - other) <= most + error)
     return found
 
 
@@ -267,7 +282,9 @@ def _pieces(places: Numbers) -> Iterator[Numbers]:
 
 
 def _shares(ones: SketchedTexts, others: SketchedTexts) -> npt.NDArray[np.float64]:
-    """The share of shingles in common, by samples as far as both reach."""
+    """The share of shingles in common, by samples as far as both reach. Where they do not reach to
+    the end of the texts it is the least that the share may be, by two standard deviations: doubt
+    speaks against."""
     tables = (ones.table, others.table)
     bounds = np.minimum(*(table["bound"].to_numpy() for table in tables)).astype(np.uint64)
     mine, theirs = (_numbered(table["sample"].combine_chunks(), bounds) for table in tables)
@@ -276,9 +293,10 @@ def _shares(ones: SketchedTexts, others: SketchedTexts) -> npt.NDArray[np.float6
         np.bincount((each >> np.uint64(32)).astype(np.int64), minlength=len(bounds))
         for each in (mine, theirs, common)
     ]
-    union = counts[0] + counts[1] - counts[2]
-    shares: npt.NDArray[np.float64] = counts[2] / np.maximum(1, union)
-    return shares
+    union = np.maximum(1, counts[0] + counts[1] - counts[2])
+    shares: npt.NDArray[np.float64] = counts[2] / union
+    doubt = 2 * np.sqrt(shares * (1 - shares) / union)
+    return np.where(bounds < _NO_BOUND, np.maximum(0, shares - doubt), shares)
 
 
 def _numbered(samples: Any, bounds: Keys) -> Keys:
