@@ -46,6 +46,7 @@ from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB, PARSE_DATA, PARSE_TEXT
 from crawl.phases import dedup
 from crawl.phases.dedup import DedupOptions
+from crawl.rules.dedup import Nearness
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import buckets_of
@@ -56,7 +57,7 @@ from crawl.urls.hosts import hosts_of
 PAIRS = Path(__file__).with_name("near_pairs.tsv")
 GOAL = 0.99
 """Precision at the default."""
-DEFAULT = 0.9
+DEFAULT = Nearness.parse("jaccard").threshold
 THRESHOLDS = (0.5, 0.7, 0.8, 0.85, DEFAULT, 0.95, 0.98)
 BUCKETS = 8
 SEGMENT = "20260101000000"
