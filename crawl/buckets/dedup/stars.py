@@ -283,8 +283,8 @@ def _pieces(places: Numbers) -> Iterator[Numbers]:
 
 def _shares(ones: SketchedTexts, others: SketchedTexts) -> npt.NDArray[np.float64]:
     """The share of shingles in common, by samples as far as both reach. Where they do not reach to
-    the end of the texts it is the least that the share may be, by two standard deviations: doubt
-    speaks against."""
+    the end of the texts it is the least that the share may be, by two standard deviations of a
+    whole sample: doubt speaks against."""
     tables = (ones.table, others.table)
     bounds = np.minimum(*(table["bound"].to_numpy() for table in tables)).astype(np.uint64)
     mine, theirs = (_numbered(table["sample"].combine_chunks(), bounds) for table in tables)
@@ -295,7 +295,7 @@ def _shares(ones: SketchedTexts, others: SketchedTexts) -> npt.NDArray[np.float6
     ]
     union = np.maximum(1, counts[0] + counts[1] - counts[2])
     shares: npt.NDArray[np.float64] = counts[2] / union
-    doubt = 2 * np.sqrt(shares * (1 - shares) / union)
+    doubt = 2 * np.sqrt(shares * (1 - shares) / np.maximum(union, SAMPLE))
     return np.where(bounds < _NO_BOUND, np.maximum(0, shares - doubt), shares)
 
 
