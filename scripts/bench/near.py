@@ -8,8 +8,8 @@ Two things are measured, each by dedup itself over a crawl of all pages (every p
 - the pairs of near_pairs.tsv, which people labelled: «would a reader who has found A miss B if it
   were removed?» Half of them (`chosen`) served to choose measure and default, the other half
   (`held-out`) did not. README.md tells how they were drawn and labelled.
-- copies of pages on mirrors of their hosts with another template, of known truth: words edited, a note or a
-  paragraph put in, the end cut off.
+- copies of pages on mirrors of their hosts with another template, of known truth: words edited, a
+  note or a paragraph put in, the end cut off.
 
 Exit code 1 where the precision at the default is below 0.99 on the pairs of either half or on the
 copies.
