@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
@@ -15,8 +16,9 @@ from crawl.cli.common.options import (
     with_config,
     with_spark,
 )
-from crawl.cli.common.output import print_json, print_remarks, print_table, remark
+from crawl.cli.common.output import echo, print_json, print_remarks, print_table, remark
 from crawl.config import Config
+from crawl.printable import CELL, printable
 from crawl.rules.dedup import DEFAULT_ORDER
 from crawl.spark.runners import SparkOptions
 
@@ -45,8 +47,23 @@ _REPORTED = 1000
 @click.option(
     "--near",
     metavar="MEASURE",
-    help="Also mark pages that are nearly the same: jaccard[=SHARE] of the word triples of their"
-    " parsed texts (default: 0.3), or hamming[=BITS] of simhashes as signatures (default: 3).",
+    help="Also mark pages that are nearly the same and have the same title: jaccard[=SHARE] of the"
+    " word triples of their main texts (default: 0.9), or hamming[=BITS] of simhashes as signatures"
+    " (default: 3).",
+)
+@click.option(
+    "--preview",
+    is_flag=True,
+    help="Mark nothing: show near duplicates, the most doubtful first, and what differs between"
+    " them.",
+)
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=1, max=10_000),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Show so many of them.",
 )
 @click.option(
     "--canonical",
@@ -88,6 +105,8 @@ def command(
     group: str,
     compare_order: str,
     near: str | None,
+    preview: bool,
+    pairs: int,
     canonical: bool,
     redirects: bool,
     groups: int | None,
@@ -108,6 +127,7 @@ def command(
     Examples:
       crawl dedup mycrawl
       crawl dedup mycrawl --group host --compare-order httpsOverHttp,score,urlLength
+      crawl dedup mycrawl --near jaccard --preview --pairs 50
       crawl dedup mycrawl --near jaccard --canonical --redirects --groups 20
       crawl dedup mycrawl --report groups.parquet --groups 100000 --urls 1000
     """
@@ -125,6 +145,7 @@ def command(
             redirects=redirects,
             groups=wanted,
             urls=urls,
+            preview=pairs if preview else 0,
             force=force,
         )
     print_remarks(done)
@@ -135,16 +156,36 @@ def command(
             {
                 "snapshot": done.snapshot,
                 **groups_report(done.groups, done.counters["groups"]),
+                **({"pairs": [asdict(pair) for pair in done.pairs]} if preview else {}),
                 "report": done.report,
             }
         )
     else:
-        _summarize(crawl_dir, done, shown=groups or 0)
+        if preview:
+            _show_pairs(done)
+        _summarize(crawl_dir, done, shown=groups or 0, preview=preview)
         if file is not None:
             _tell_file(file, done)
 
 
-def _summarize(crawl_dir: str, done: DuplicatesResult, *, shown: int) -> None:
+def _show_pairs(done: DuplicatesResult) -> None:
+    """The pairs of a preview: lines with the words of the page that stays, and of the other."""
+    for pair in done.pairs:
+        echo(f"{pair.similarity:.1%} alike")
+        echo(printable(f"  stays   {pair.url}  {pair.title}", CELL))
+        echo(printable(f"  marked  {pair.duplicate}  {pair.duplicate_title}", CELL))
+        for change in pair.difference.changes:
+            echo(printable(f"    - {change.one}"))
+            echo(printable(f"    + {change.other}"))
+        if pair.difference.left_out or pair.difference.is_cut:
+            more = f"{pair.difference.left_out:,}" if pair.difference.left_out else "some"
+            beyond = ", and beyond what was compared" if pair.difference.is_cut else ""
+            echo(f"    … {more} more{beyond}")
+        if not pair.difference.changes:
+            echo("    (the compared texts are the same)")
+
+
+def _summarize(crawl_dir: str, done: DuplicatesResult, *, shown: int, preview: bool) -> None:
     from crawl.cli.common.counter_rows import counter_rows
 
     counters = done.counters
@@ -154,7 +195,13 @@ def _summarize(crawl_dir: str, done: DuplicatesResult, *, shown: int) -> None:
         columns = ["pages", "survivor", "one of the others"]
         print_table("largest groups", columns, rows, first=False)
     changed = counters["duplicates_marked"] + counters["duplicates_lifted"]
-    if changed:
+    if preview:
+        remark(
+            f"dedup: {counters['duplicates']:,} duplicates in {crawl_dir}/crawldb; a dedup without"
+            f" --preview would change {counters['statuses_to_change']:,} records;"
+            f" nothing was marked"
+        )
+    elif changed:
         remark(
             f"dedup: {crawl_dir}/crawldb is now snapshot {done.snapshot} with"
             f" {counters['duplicates']:,} duplicates,"

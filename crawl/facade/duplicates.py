@@ -23,17 +23,21 @@ class Duplicates(Handle):
         redirects: bool = False,
         groups: int = 0,
         urls: int = 10,
+        preview: int = 0,
         force: bool = False,
     ) -> DuplicatesResult:
         """Marks records whose page another one has, too (`db_duplicate`), and lifts the mark where
         that is no longer so. `group` looks among pages of one host or domain alone;
-        `compare_order` names what decides who survives; `near` ("jaccard=0.3", "hamming=3")
+        `compare_order` names what decides who survives; `near` ("jaccard=0.9", "hamming=3")
         finds pages that are nearly the same, too, `canonical` heeds what pages say of
         themselves, and `redirects` where they send their readers on; `groups` tells of so many of
-        the largest groups, with up to `urls` of the duplicates of each.
+        the largest groups, with up to `urls` of the duplicates of each. With `preview` nothing is
+        marked: so many of the near duplicates, those that are the least alike first, come with
+        their titles and what differs between their texts.
 
             >>> web.dedup(group="host").counters["duplicates"]
             >>> [group.survivor for group in web.dedup(groups=10).groups]
+            >>> [pair.difference.changes for pair in web.dedup(near="jaccard", preview=20).pairs]
         """
         from crawl.phases import dedup
         from crawl.phases.dedup import DedupOptions
@@ -44,6 +48,7 @@ class Duplicates(Handle):
             check_text("near", near)
             check_whole_number("groups", groups, least=0)
             check_whole_number("urls", urls, least=0)
+            check_whole_number("preview", preview, least=0)
             options = DedupOptions(
                 group,
                 compare_order,
@@ -52,6 +57,7 @@ class Duplicates(Handle):
                 redirects,
                 groups=groups,
                 urls=urls,
+                preview=preview,
                 force=force,
             )
             dedup.check(options)
@@ -65,4 +71,5 @@ class Duplicates(Handle):
             snapshot=done.snapshot.number,
             db_urls=done.snapshot.rows,
             groups=done.groups,
+            pairs=done.pairs,
         )

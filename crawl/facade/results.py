@@ -8,6 +8,7 @@ from html import escape
 from typing import Any, TypedDict
 
 from crawl.buckets.dedup.members import DuplicateGroup
+from crawl.buckets.dedup.shown_pages import PagePair
 from crawl.counters import Counters
 from crawl.exporting.values import ExportedFile
 from crawl.model.report import Report
@@ -56,6 +57,8 @@ class DuplicatesResult(PhaseResult):
 
     groups: tuple[DuplicateGroup, ...] = ()
     """The largest groups, if they were asked for."""
+    pairs: tuple[PagePair, ...] = ()
+    """Near duplicates of a preview, the least alike first."""
 
 
 @dataclass(frozen=True, slots=True)

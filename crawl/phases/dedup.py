@@ -24,6 +24,8 @@ from crawl.buckets.dedup.decide import (
 )
 from crawl.buckets.dedup.members import DuplicateGroup, WantedGroups, gather_members
 from crawl.buckets.dedup.records import DedupJob
+from crawl.buckets.dedup.shown_pages import PagePair
+from crawl.buckets.dedup.stars import DoubtfulPairs
 from crawl.buckets.dedup.tasks import DedupTask, alone, send_slice, send_slice_members
 from crawl.buckets.exchange import Exchange
 from crawl.buckets.runner import Runner
@@ -32,9 +34,10 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.counters import Counters
-from crawl.errors import NothingToDo
+from crawl.errors import NothingToDo, UsageError
 from crawl.model.report import Report
 from crawl.phases.dedup_clusters import ClusterSteps
+from crawl.phases.dedup_preview import shown_pairs
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.rules.dedup import (
@@ -69,6 +72,8 @@ class DedupOptions:
     """So many of the largest groups are told of."""
     urls: int = 10
     """So many of the duplicates of each of them are named."""
+    preview: int = 0
+    """So many near duplicates are shown, the most doubtful first, and nothing is marked."""
     force: bool = False
 
 
@@ -81,6 +86,8 @@ class DedupResult:
     groups: tuple[DuplicateGroup, ...]
     """The largest, if they were asked for."""
     took_over: str | None
+    pairs: tuple[PagePair, ...] = ()
+    """Near duplicates of a preview."""
 
 
 def check(options: DedupOptions) -> None:
@@ -89,6 +96,8 @@ def check(options: DedupOptions) -> None:
     _order(options)
     if options.near is not None:
         Nearness.parse(options.near)
+    elif options.preview:
+        raise UsageError("--preview shows what differs between near duplicates: it needs --near")
 
 
 def _order(options: DedupOptions) -> tuple[str, ...]:
@@ -100,7 +109,8 @@ def _order(options: DedupOptions) -> tuple[str, ...]:
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: DedupOptions, clock: Clock
 ) -> DedupResult:
-    """Marks duplicates and publishes a new snapshot of the CrawlDb, if a status changed."""
+    """Marks duplicates and publishes a new snapshot of the CrawlDb, if a status changed; in a
+    preview only says which ones it would mark."""
     report = Report("dedup", clock.now_ms(), config.digest(), asdict(options))
     check(options)
     crawl_dir.require_crawldb()
@@ -113,7 +123,15 @@ def run(
             _order(options),
             1 + base.rows // _ROWS_A_DESTINATION,
         )
-        steps = ClusterSteps(runner, crawl_dir, job, slices, transaction.scratch, report)
+        steps = ClusterSteps(
+            runner,
+            crawl_dir,
+            job,
+            slices,
+            transaction.scratch,
+            report,
+            doubtful=DoubtfulPairs(options.preview),
+        )
         clusters = None
         if options.near is not None or options.canonical or options.redirects:
             with timed(report, "clusters", clock):
@@ -131,6 +149,12 @@ def run(
             )
         with timed(report, "report", clock):
             groups = _groups(source, largest, options.urls)
+        if options.preview:
+            report.counters["statuses_to_change"] = changes
+            with timed(report, "preview", clock):
+                pairs = shown_pairs(steps)
+            report.finished_ms = clock.now_ms()
+            return DedupResult(base, report, groups, transaction.lock.took_over, pairs)
         with timed(report, "mark", clock):
             snapshot = base
             files = _mark(decided, transaction, slices, config, report) if changes else None

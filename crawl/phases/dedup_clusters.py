@@ -17,17 +17,20 @@ from crawl.buckets.dedup.components import (
     small_star,
 )
 from crawl.buckets.dedup.evidence import EvidenceJob, EvidenceTaskResult, send_canonicals
-from crawl.buckets.dedup.near import NearJob, TextFile, link_near, send_samples
+from crawl.buckets.dedup.near import LinkTaskResult, NearJob, SketchTaskResult, link_near
+from crawl.buckets.dedup.parsed_pages import TextFile, TitleFile, send_samples
 from crawl.buckets.dedup.records import DedupJob
 from crawl.buckets.dedup.redirects import ParseFile, RedirectsJob, send_redirects
 from crawl.buckets.dedup.sketches import BANDS
+from crawl.buckets.dedup.stars import DoubtfulPairs, StarsJob, find_stars
 from crawl.buckets.dedup.tasks import (
+    StarTask,
     find_slice_named,
     link_nodes,
     send_nodes,
     send_slice_bands,
-    send_slice_bands_alone,
     send_slice_namings,
+    send_slice_star_members,
     send_slice_targets,
 )
 from crawl.buckets.exchange import Exchange
@@ -38,7 +41,7 @@ from crawl.errors import NothingToDo
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
-from crawl.rules.dedup import CANONICAL, REDIRECT, REDIRECTING, Measure, Nearness
+from crawl.rules.dedup import CANONICAL, EVIDENCE, REDIRECT, REDIRECTING, Measure, Nearness
 from crawl.rules.redirect import RedirectRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -46,6 +49,8 @@ from crawl.storage.segments import CONTENT, PARSE_DATA, PARSE_TEXT
 
 _ROWS_A_DESTINATION = 2_000_000
 """Keys of sketches that one task compares, about."""
+_PAGES_A_DESTINATION = 100_000
+"""That may be near each other and are compared by one task, about."""
 _MOST_ROUNDS = 100
 
 
@@ -63,6 +68,8 @@ class ClusterSteps:
     """With edges."""
     evidence: dict[int, dict[str, str]] = field(default_factory=dict)
     """By slice, and by what is compared: the file that says of which records it speaks."""
+    doubtful: DoubtfulPairs = field(default_factory=lambda: DoubtfulPairs(0))
+    """Near duplicates that are the least alike, where somebody wants to see them."""
 
     def by_signature(self) -> None:
         """Records of different slices with the same signature."""
@@ -77,36 +84,74 @@ class ClusterSteps:
     def by_nearness(self, nearness: Nearness) -> None:
         """Near duplicates, of texts or of simhashes."""
         rows = sum(each.rows for each in self.slices.all)
-        texts = self._files(PARSE_TEXT) if nearness.measure is Measure.JACCARD else []
+        texts = self.text_files() if nearness.measure is Measure.JACCARD else []
         if nearness.measure is Measure.JACCARD and not texts:
             raise NothingToDo(
                 f"{self.crawl_dir.address}: no segment has parsed texts: --near has nothing to"
                 " compare"
             )
+        files: list[TextFile | TitleFile] = [*texts, *self.title_files()]
         expected = min(rows, sum(file.rows for file in texts)) if texts else rows
         destinations = 1 + expected * BANDS // _ROWS_A_DESTINATION
-        job = NearJob(replace(self.job, order=()), nearness, destinations, self.scratch, expected)
-        if texts:
-            sampled = self.runner.exchange(
-                partial(send_samples, self.slices.router),
-                largest_first(texts),
-                len(self.slices),
-                "dedup: sample texts",
-            )
-            sent = sampled.send(
-                partial(send_slice_bands, job), self._addressed(), destinations, "dedup: sketch"
-            )
-        else:
-            sampled = None
-            sent = self.runner.exchange(
-                partial(send_slice_bands_alone, job), self._stored(), destinations, "dedup: sketch"
-            )
+        job = NearJob(
+            replace(self.job, order=()),
+            nearness,
+            destinations,
+            self.scratch,
+            expected,
+            self.doubtful.most,
+        )
+        sampled = self.runner.exchange(
+            partial(send_samples, self.slices.router),
+            largest_first(files),
+            len(self.slices),
+            "dedup: sample texts",
+        )
+        sent = sampled.send(
+            partial(send_slice_bands, job), self._addressed(), destinations, "dedup: sketch"
+        )
         tasks = [(number, number) for number in range(destinations)]
-        for result in sent.run(partial(link_near, job), tasks, "dedup: near duplicates"):
+        found: list[LinkTaskResult] = sent.run(
+            partial(link_near, job), tasks, "dedup: near duplicates"
+        )
+        for counters in sampled.results():
+            self.report.counters += counters
+        sketched: list[SketchTaskResult] = list(sent.results())
+        for done in (*(each.counters for each in sketched), *(each.counters for each in found)):
+            self.report.counters += done
+        linked = [result.file for result in found if result.file is not None]
+        if nearness.measure is Measure.HAMMING:
+            self.files += linked
+            for result in found:
+                self.doubtful.add_pairs(result.doubtful)
+        elif linked:
+            self._stars(nearness, linked, sum(result.edges for result in found), sketched)
+
+    def _stars(
+        self, nearness: Nearness, linked: list[str], edges: int, sketched: list[SketchTaskResult]
+    ) -> None:
+        """Of what sketches connect, pages and those that are near them."""
+        order = tuple(name for name in self.job.order if name not in EVIDENCE)
+        destinations = 1 + edges // _PAGES_A_DESTINATION
+        job = StarsJob(
+            replace(self.job, order=order),
+            nearness,
+            self.scratch,
+            destinations,
+            self.doubtful.most,
+        )
+        step = "dedup: verify near duplicates"
+        tasks = [
+            (base.number, StarTask(base, result.files))
+            for base, result in zip(self._stored(), sketched, strict=True)
+        ]
+        sent = self._connected(linked).send(
+            partial(send_slice_star_members, job), tasks, destinations, step
+        )
+        numbers = [(number, number) for number in range(destinations)]
+        for result in sent.run(partial(find_stars, job), numbers, step):
             self._take(result.file, result.counters)
-        for step in (sampled, sent):
-            for counters in step.results() if step is not None else ():
-                self.report.counters += counters
+            self.doubtful.add_pairs(result.doubtful)
 
     def by_canonical(self, *, over_redirects: bool) -> None:
         """Pages and what they name as canonical, or where that redirects to."""
@@ -177,14 +222,18 @@ class ClusterSteps:
 
     def clusters(self) -> Exchange[Any]:
         """Tells every slice which of its records are of which cluster."""
+        return self._connected(self.files)
+
+    def _connected(self, files: list[str]) -> Exchange[Any]:
+        """The same of records that the edges of some files connect."""
         destinations = self.job.destinations
         job = ComponentsJob(self.scratch, destinations)
         every = [(number, number) for number in range(destinations)]
         edges: Exchange[Any] = self.runner.exchange(
-            partial(send_edges, job), self.files, destinations, "dedup: clusters"
+            partial(send_edges, job), files, destinations, "dedup: clusters"
         )
         before: Any = None
-        for _ in range(_MOST_ROUNDS if self.files else 0):
+        for _ in range(_MOST_ROUNDS if files else 0):
             edges = edges.send(partial(large_star, job), every, destinations, "dedup: clusters")
             edges = edges.send(partial(small_star, job), every, destinations, "dedup: clusters")
             now = sum(edges.results()) % (1 << 64)
@@ -208,6 +257,14 @@ class ClusterSteps:
 
     def _addressed(self) -> list[tuple[int, Any]]:
         return [(base.number, base) for base in self._stored()]
+
+    def text_files(self) -> list[TextFile]:
+        """The files of the texts of all segments."""
+        return self._files(PARSE_TEXT)
+
+    def title_files(self) -> list[TitleFile]:
+        """Those of their titles."""
+        return [TitleFile(file) for file in self._files(PARSE_DATA)]
 
     def _files(self, part: str) -> list[TextFile]:
         """The files of a part of all segments; the later of two segments has the greater

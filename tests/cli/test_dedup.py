@@ -13,7 +13,8 @@ from crawl.model.status import Status
 from tests.cli.calling import Caller
 from tests.phases.linked_crawl import in_this_process
 from tests.phases.made import datum, make_crawldb, records_of
-from tests.phases.test_dedup import page
+from tests.phases.test_dedup import page, statuses
+from tests.phases.test_dedup_documentation import crawl_of, drop_text
 
 RECORDS = {
     **{f"http://h{n}.org/": page(score=n) for n in range(4)},
@@ -98,3 +99,35 @@ def test_wrong_input_is_one_line(
 def test_a_crawl_without_a_crawldb(crawl: Caller, tmp_path: Path) -> None:
     answer = crawl("dedup", tmp_path / "none")
     assert answer.code == 2 and "has no CrawlDb yet" in answer.err
+
+
+def test_a_preview_can_be_looked_at_whatever_pages_say(
+    crawl: Caller, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = drop_text("VIEW")
+    hostile = "DROP VIEW\x1b[2J\u202e\nstays   http://forged.test/"
+    pages = {
+        "http://docs.test/view": ("DROP VIEW", text),
+        "http://mirror.test/view": ("DROP VIEW", text.replace("too.", "too\x1b]0;owned\x07.")),
+        "http://other.test/view": (hostile, text),
+        "http://another.test/view": (hostile, text.replace("too.", "also.")),
+    }
+    directory = crawl_of(tmp_path / "c", pages)
+    with in_this_process(monkeypatch):
+        shown = crawl("dedup", directory.address, "--near", "jaccard", "--preview")
+        values = crawl("dedup", directory.address, "--near", "jaccard", "--preview", "--json").json
+        none = crawl("dedup", directory.address, "--preview")
+    assert shown.code == 0, shown.err
+    assert not {"\x1b", "\x07", "\u202e"} & set(shown.out + shown.err)
+    lines = shown.out.splitlines()
+    assert "  stays   http://docs.test/view  DROP VIEW" in lines
+    assert "  marked  http://mirror.test/view  DROP VIEW" in lines
+    assert "    - too." in lines and "    + too\\x1b]0;owned\\x07." in lines
+    assert not [line for line in lines if line.startswith("stays")], "a title is on one line"
+    assert "nothing was marked" in shown.err and "would change 2 records" in shown.err
+    assert set(statuses(directory).values()) == {Status.DB_FETCHED}
+    assert {pair["duplicate"] for pair in values["pairs"]} == {
+        "http://mirror.test/view",
+        "http://another.test/view",
+    }
+    assert none.code == 2 and none.err.count("\n") == 1 and "it needs --near" in none.err

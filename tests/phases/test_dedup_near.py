@@ -86,7 +86,7 @@ def test_edited_copies_are_found_and_pages_of_one_template_are_not(
     pages = made_pages(seed, 150, shares)
     directory = crawl_of(tmp_path, pages, buckets=3, group_rows=100)
     original = {each.url: each.original for each in pages}
-    found = clusters_of(directory, near="jaccard")
+    found = clusters_of(directory, near="jaccard=0.3")
     together = [
         Counter(original[url] for url in cluster).most_common(1)[0][1] - 1 for cluster in found
     ]

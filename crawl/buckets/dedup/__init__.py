@@ -5,6 +5,6 @@ have put it into (`keys.py`). Each slice finds the best of every group among its
 and sends that one alone (`candidates.py`), so that a signature of half the crawl is as many
 rows as there are slices; whoever receives a group decides between them, and only changes of
 status go back (`decide.py`). Clusters are edges between records, of exact duplicates, near ones
-(`shingles.py`, `sketches.py`, `pairs.py`, `near.py`) and evidence (`evidence.py`), contracted to
-stars (`components.py`).
+(`parsed_pages.py`, `subjects.py`, `shingles.py`, `sketches.py`, `pairs.py`, `near.py`, verified by
+`stars.py`) and evidence (`evidence.py`), contracted to stars (`components.py`).
 """

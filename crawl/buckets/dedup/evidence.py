@@ -24,7 +24,8 @@ import pyarrow.compute as pc
 
 from crawl.buckets.dedup.components import write_edges
 from crawl.buckets.dedup.keys import Keys, Numbers, schema_of
-from crawl.buckets.dedup.near import TextFile, latest, located
+from crawl.buckets.dedup.near import located
+from crawl.buckets.dedup.parsed_pages import TextFile, latest
 from crawl.buckets.dedup.records import DedupJob, SliceRecords
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.ranges import NewRows

@@ -72,12 +72,12 @@ def send_members(
     by_row = np.argsort(ids)
     ids, numbers = ids[by_row], numbers[by_row]
     _, rows = slices_and_rows(ids)
-    urls = _urls(job, base, rows)
+    urls = urls_at(job, base, rows)
     table = pa.table([numbers.astype(np.int32), ids, urls], schema=MEMBERS.schema)
     outbox.send(MEMBERS, table, (numbers % job.destinations).astype(np.int32))
 
 
-def _urls(job: DedupJob, base: Slice, rows: Any) -> pa.ChunkedArray[Any]:
+def urls_at(job: DedupJob, base: Slice, rows: Any) -> pa.ChunkedArray[Any]:
     """The URLs of rising rows of a slice."""
     found: list[Any] = []
     first = 0

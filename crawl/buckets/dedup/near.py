@@ -26,8 +26,9 @@ from crawl.buckets.dedup.keys import (
     schema_of,
 )
 from crawl.buckets.dedup.pairs import pairs_to_compare
+from crawl.buckets.dedup.parsed_pages import SAMPLES, Subjects, latest
 from crawl.buckets.dedup.records import DedupJob, SliceRecords, comparable_groups, node_ids
-from crawl.buckets.dedup.shingles import Samples, sample_texts
+from crawl.buckets.dedup.shingles import Samples
 from crawl.buckets.dedup.sketches import (
     WIDTH,
     band_keys,
@@ -36,57 +37,21 @@ from crawl.buckets.dedup.sketches import (
     sketch_bytes,
     without_templates,
 )
+from crawl.buckets.dedup.stars import DoubtfulPairs, NearPair, SketchedTexts, write_sketched
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.ranges import NewRows
-from crawl.buckets.slices import Router, Slice
+from crawl.buckets.slices import Slice
 from crawl.counters import Counters
-from crawl.model.arrow import fill_null
 from crawl.model.status import Status
 from crawl.rules.dedup import Measure, Nearness
 from crawl.storage.folder import Folder
-from crawl.storage.parquet import each_group, open_table
 from crawl.urls.columns import column_bytes
 from crawl.urls.hosts import hosts_of
 
-SAMPLES = RowKind(
-    "samples",
-    schema_of(url=pa.string(), segment=pa.int32(), sample=pa.binary()),
-)
 _FINGERPRINT = 8
 """Bytes of a simhash."""
-
-
-@dataclass(frozen=True, slots=True)
-class TextFile:
-    """A file of parsed texts; of those of a URL that of the latest segment counts."""
-
-    folder: Folder
-    path: str
-    rows: int
-    segment: int
-
-
-def send_samples(router: Router, file: TextFile, outbox: Outbox) -> Counters:
-    """Sends the sample of every text of a file to the slice of its URL."""
-    counters = Counters()
-    with open_table(file.folder, file.path) as source:
-        for rows in each_group(source, ["url", "text", "main_text"]):
-            urls = rows["url"].combine_chunks()
-            coalesce: Any = pc.coalesce
-            texts = coalesce(rows["main_text"], rows["text"])
-            samples = sample_texts(texts.combine_chunks())
-            has_words = np.diff(samples.offsets) > 0
-            counters["texts_without_words"] += int((~has_words).sum())
-            offsets = pa.array((4 * samples.offsets).astype(np.int32)).buffers()[1]
-            values = pa.py_buffer(samples.values.tobytes())
-            packed = pa.BinaryArray.from_buffers(pa.binary(), len(urls), [None, offsets, values])
-            numbers = np.full(len(urls), file.segment, np.int32)
-            table = pa.table([urls, numbers, packed], schema=SAMPLES.schema)
-            table = table.filter(pa.array(has_words))
-            urls = table["url"].combine_chunks()
-            hosts = fill_null(hosts_of(urls), "")
-            outbox.send(SAMPLES, table, router.slices_of(hosts, urls))
-    return +counters
+_SKETCH_ERROR = 0.12
+"""By which 64 numbers of a sketch are wrong at most, about: three standard deviations."""
 
 
 def bands_of(nearness: Nearness) -> RowKind:
@@ -106,21 +71,33 @@ class NearJob:
     scratch: Folder
     expected: int
     """Records that are compared, about: the more there are, the more bits have keys."""
+    doubtful: int = 0
+    """So many of the pairs that are the least alike are told of."""
+
+
+@dataclass(frozen=True, slots=True)
+class SketchTaskResult:
+    """The files with what the texts of a slice are compared by in the end."""
+
+    files: tuple[str, ...]
+    counters: Counters
 
 
 def send_bands(
     job: NearJob, base: Slice, records: SliceRecords, received: Received, outbox: Outbox
-) -> Counters:
+) -> SketchTaskResult:
     """Sends the sketches of a slice's pages under their keys. Of pages with one signature one
-    stands for all."""
+    stands for all. Pages with different titles have no key in common."""
     counters = Counters()
+    files: list[str] = []
     nodes = records.nodes()
     if job.nearness.measure is Measure.HAMMING:
-        _send_fingerprints(job, base, records.ids, nodes, counters, outbox)
-        return +counters
+        _send_fingerprints(job, base, records.ids, nodes, received, counters, outbox)
+        return SketchTaskResult((), +counters)
     taken = np.zeros(0, np.int64)
     for each in NewRows.received(received, SAMPLES, "url").ranges():
-        rows = latest(each.rows)
+        subjects = Subjects.of(each.rows)
+        rows = latest(each.rows.filter(each.rows["sample"].is_valid()))
         found, ids, groups = located(job.dedup, base, rows["url"].combine_chunks())
         rows = rows.take(found)
         node = nodes[np.searchsorted(records.ids, ids)]
@@ -131,20 +108,15 @@ def send_bands(
         if rows.num_rows == 0:
             continue
         counters["texts_compared"] += rows.num_rows
-        hosts = host_numbers(hosts_of(rows["url"].combine_chunks()))
-        values = minima(without_templates(_unpacked(rows["sample"].combine_chunks()), hosts))
-        _send_keys(job, band_keys(values), node[first], sketch_bytes(values), groups[first], outbox)
-    return +counters
-
-
-def latest(rows: pa.Table) -> pa.Table:
-    """One row a URL, by URL: that of the latest segment."""
-    rows = rows.sort_by([("url", "ascending"), ("segment", "descending")]).combine_chunks()
-    if rows.num_rows < 2:
-        return rows
-    urls = rows["url"].combine_chunks()
-    other = pc.not_equal(urls.slice(1), urls.slice(0, len(urls) - 1))
-    return rows.filter(pa.concat_arrays([pa.array([True]), cast("Any", other)]))
+        urls = rows["url"].combine_chunks()
+        samples = _unpacked(rows["sample"].combine_chunks(), rows["size"].to_numpy())
+        own = without_templates(samples, host_numbers(hosts_of(urls)))
+        texts = SketchedTexts.of(node[first], samples, own, rows["heading"].to_numpy())
+        files.append(write_sketched(job.scratch, texts))
+        values = minima(own)
+        scope = groups[first] ^ mixed(subjects.at(urls))
+        _send_keys(job, band_keys(values), node[first], sketch_bytes(values), scope, outbox)
+    return SketchTaskResult(tuple(files), +counters)
 
 
 def located(
@@ -168,16 +140,23 @@ def located(
     )
 
 
-def _unpacked(column: pa.Array[Any]) -> Samples:
+def _unpacked(column: pa.Array[Any], sizes: Numbers) -> Samples:
     whole = column_bytes(column)
     values = np.frombuffer(whole.data.tobytes(), np.uint32)
-    return Samples(values, (whole.offsets // 4).astype(np.int64))
+    return Samples(values, (whole.offsets // 4).astype(np.int64), sizes)
 
 
 def _send_fingerprints(
-    job: NearJob, base: Slice, ids: Numbers, nodes: Numbers, counters: Counters, outbox: Outbox
+    job: NearJob,
+    base: Slice,
+    ids: Numbers,
+    nodes: Numbers,
+    received: Received,
+    counters: Counters,
+    outbox: Outbox,
 ) -> None:
-    columns = ["host", "status", "signature"]
+    subjects = Subjects.of(received.rows(SAMPLES))
+    columns = ["url", "host", "status", "signature"]
     for numbers, rows in comparable_groups(job.dedup, base, columns, Counters()):
         signatures: Any = rows["signature"].combine_chunks()
         sizes = pc.fill_null(pc.binary_length(signatures), 0).to_numpy()
@@ -189,7 +168,8 @@ def _send_fingerprints(
             continue
         counters["simhashes_compared"] += int(chosen.sum())
         raw = column_bytes(signatures.filter(pa.array(chosen))).data.reshape(-1, _FINGERPRINT)
-        groups = group_numbers(rows["host"], job.dedup.grouping)[chosen]
+        groups = group_numbers(rows["host"], job.dedup.grouping) ^ mixed(subjects.at(rows["url"]))
+        groups = groups[chosen]
         keys = fingerprint_keys(raw.view(np.uint64).reshape(-1), job.nearness.bits, job.expected)
         _send_keys(job, keys, node[chosen], raw, groups, outbox)
 
@@ -244,6 +224,10 @@ class LinkTaskResult:
 
     file: str | None
     counters: Counters
+    edges: int = 0
+    """How many they are."""
+    doubtful: tuple[NearPair, ...] = ()
+    """The pairs that are the least alike of those that are near."""
 
 
 def link_near(job: NearJob, destination: int, received: Received) -> LinkTaskResult:
@@ -262,18 +246,30 @@ def link_near(job: NearJob, destination: int, received: Received) -> LinkTaskRes
     ).reshape(-1, width)
     groups = find_groups(GroupKeys(keys, np.zeros(len(keys), np.uint64)))
     edges = GatheredEdges()
+    doubtful = DoubtfulPairs(job.doubtful if job.nearness.measure is Measure.HAMMING else 0)
     for one, other in pairs_to_compare(groups, sketches):
         counters["pairs_compared"] += len(one)
         near = is_near(job.nearness, sketches[one], sketches[other])
-        edges.add(ids[one[near]], ids[other[near]])
-    return LinkTaskResult(write_stars(job.scratch, *edges.contracted()), +counters)
+        one, other = one[near], other[near]
+        edges.add(ids[one], ids[other])
+        if doubtful.most:
+            doubtful.add(1 - _bits(sketches[one], sketches[other]) / 64, ids[one], ids[other])
+    nodes, centres = edges.contracted()
+    file = write_stars(job.scratch, nodes, centres)
+    return LinkTaskResult(file, +counters, len(nodes), doubtful.pairs())
 
 
 def is_near(
     nearness: Nearness, ones: npt.NDArray[np.uint8], others: npt.NDArray[np.uint8]
 ) -> npt.NDArray[np.bool_]:
-    """Whether each two sketches are near."""
+    """Whether each two sketches are near; of texts, whether they may be: sketches are known to be
+    wrong by as much, and samples decide (`stars.py`)."""
     if nearness.measure is Measure.JACCARD:
-        return np.asarray(similarities(ones, others) >= nearness.threshold)
+        return np.asarray(similarities(ones, others) >= nearness.threshold - _SKETCH_ERROR)
+    return _bits(ones, others) <= nearness.bits
+
+
+def _bits(ones: npt.NDArray[np.uint8], others: npt.NDArray[np.uint8]) -> Numbers:
+    """In how many bits fingerprints differ."""
     different: Numbers = np.bitwise_count(ones ^ others).sum(axis=1)
-    return different <= nearness.bits
+    return different

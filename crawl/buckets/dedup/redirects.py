@@ -23,7 +23,8 @@ from crawl.buckets.dedup.evidence import (
     write_named,
 )
 from crawl.buckets.dedup.keys import schema_of
-from crawl.buckets.dedup.near import TextFile, latest, located
+from crawl.buckets.dedup.near import located
+from crawl.buckets.dedup.parsed_pages import TextFile, latest
 from crawl.buckets.dedup.records import SliceRecords
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.buckets.ranges import NewRows

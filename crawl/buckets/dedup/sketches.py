@@ -49,7 +49,9 @@ def without_templates(samples: Samples, hosts: Keys) -> Samples:
     own = np.bincount(texts, kept, len(samples))
     kept |= (own == 0)[texts]
     counts = np.bincount(texts[kept], minlength=len(samples))
-    return Samples(samples.values[kept], np.append(0, np.cumsum(counts)))
+    held = np.maximum(1, np.diff(samples.offsets))
+    sizes = np.rint(samples.sizes * (counts / held)).astype(np.int64)
+    return Samples(samples.values[kept], np.append(0, np.cumsum(counts)), sizes)
 
 
 def _pieces(hosts: Keys) -> Iterator[tuple[int, int]]:

@@ -21,9 +21,10 @@ from crawl.buckets.dedup.evidence import (
 from crawl.buckets.dedup.groups import find_groups
 from crawl.buckets.dedup.keys import GroupKeys, schema_of
 from crawl.buckets.dedup.members import WantedGroups, send_members
-from crawl.buckets.dedup.near import LinkTaskResult, NearJob, send_bands
+from crawl.buckets.dedup.near import LinkTaskResult, NearJob, SketchTaskResult, send_bands
 from crawl.buckets.dedup.records import DedupJob, SliceRecords, read_records
 from crawl.buckets.dedup.redirects import send_targets
+from crawl.buckets.dedup.stars import StarsJob, send_star_members
 from crawl.buckets.exchange import NOTHING, Outbox, Received, RowKind
 from crawl.buckets.slices import Slice
 from crawl.counters import Counters
@@ -100,15 +101,29 @@ def link_nodes(scratch: Folder, destination: int, received: Received) -> LinkTas
     return LinkTaskResult(write_edges(scratch, members, least[groups.numbers]), Counters())
 
 
-def send_slice_bands(job: NearJob, base: Slice, received: Received, outbox: Outbox) -> Counters:
+def send_slice_bands(
+    job: NearJob, base: Slice, received: Received, outbox: Outbox
+) -> SketchTaskResult:
     """Sends the sketches of a slice's pages."""
     records = read_records(job.dedup, base, Counters())
     return send_bands(job, base, records, received, outbox)
 
 
-def send_slice_bands_alone(job: NearJob, base: Slice, outbox: Outbox) -> Counters:
-    """The same where signatures are what is compared."""
-    return send_slice_bands(job, base, NOTHING, outbox)
+@dataclass(frozen=True, slots=True)
+class StarTask:
+    """A slice, and the files with what its texts are compared by."""
+
+    base: Slice
+    files: tuple[str, ...]
+
+
+def send_slice_star_members(
+    job: StarsJob, task: StarTask, received: Received, outbox: Outbox
+) -> None:
+    """Sends the pages of a slice that sketches connect with others."""
+    if received.has(CLUSTERS):
+        records = read_records(job.dedup, task.base, Counters())
+        send_star_members(job, task.files, records, received, outbox)
 
 
 def send_slice_namings(
