@@ -78,6 +78,13 @@ _DEFAULTS = RoundOptions()
     f" (default: the configuration's, else {_DEFAULTS.time_limit_min:g}).",
 )
 @click.option(
+    "--add-days",
+    type=float,
+    metavar="N",
+    default=0.0,
+    help="Fetch also what becomes due within this many days, each URL once.",
+)
+@click.option(
     *("-w", "--wait"),
     metavar="TIME",
     help="Where nothing is due, look again after this time (30s, 10m, 2h, 1d), or as soon as a"
@@ -103,6 +110,7 @@ def command(
     num_fetchers: int | None,
     num_threads: int | None,
     time_limit_fetch: float | None,
+    add_days: float,
     wait: str | None,
     overlap: bool | None,
     dry_run: bool,
@@ -123,6 +131,7 @@ def command(
       crawl run mycrawl --seeds seeds.txt --rounds 3 -D http.agent.name=mybot
       crawl run mycrawl --until-empty --top-n 10000
       crawl run mycrawl --until-empty --overlap
+      crawl run mycrawl --until-empty --add-days 7
       crawl run mycrawl --rounds -1 --wait 1h
       crawl run mycrawl --dry-run
     """
@@ -133,6 +142,7 @@ def command(
         "num_fetchers": num_fetchers,
         "threads": num_threads,
         "time_limit_min": time_limit_fetch,
+        "add_days": add_days,
         "wait": wait,
     }
     if dry_run:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
 from crawl.config import Config
 from crawl.config.properties import CRAWL_ROUNDS_OVERLAP
-from crawl.errors import NoSnapshot
+from crawl.errors import NoSnapshot, UsageError
 from crawl.facade.arguments import (
     check_number,
     check_text,
@@ -40,6 +41,7 @@ class Rounds(Phases):
         num_fetchers: int | None = None,
         threads: int | None = None,
         time_limit_min: float | None = None,
+        add_days: float = 0.0,
         wait: str | None = None,
         overlap: bool | None = None,
         force: bool = False,
@@ -48,6 +50,7 @@ class Rounds(Phases):
 
         A round that was interrupted is finished first. `until_empty`: any number of rounds,
         until nothing is due; `wait` ("10m"): look again after that time where nothing is.
+        `add_days`: also what becomes due within so many days, each URL once.
         `overlap`: any number of rounds whose lists are made while others are fetched (None: as
         crawl.rounds.overlap says). `urls` and `files` are injected first, as `inject` does.
 
@@ -70,6 +73,7 @@ class Rounds(Phases):
                 num_fetchers=num_fetchers,
                 threads=threads,
                 time_limit_min=time_limit_min,
+                add_days=add_days,
                 wait=wait,
             )
             if self._directory.folder.exists(STOP_FILE):
@@ -128,6 +132,7 @@ def prepare_run(
     num_fetchers: int | None,
     threads: int | None,
     time_limit_min: float | None,
+    add_days: float,
     wait: str | None,
 ) -> tuple[LoopOptions, RoundOptions]:
     """What a run would do; raises whatever is wrong with it before anything is started.
@@ -142,14 +147,17 @@ def prepare_run(
     check_whole_number("num_fetchers", num_fetchers)
     check_whole_number("threads", threads)
     check_number("time_limit_min", time_limit_min)
+    check_number("add_days", add_days)
     check_text("wait", wait)
     loop = LoopOptions.of(rounds, wait, until_empty=until_empty)
+    check_look_ahead(add_days, loop)
     options = round_options(
         config,
         top_n=top_n,
         num_fetchers=num_fetchers,
         threads=threads,
         time_limit_min=time_limit_min,
+        add_days=add_days,
     )
     if not seeds and directory.crawldb.current() is None:
         how = command("run", directory.address, "--seeds SEEDS")
@@ -158,3 +166,15 @@ def prepare_run(
     if files:
         plan_seeds(list(files))
     return loop, options
+
+
+def check_look_ahead(add_days: float, loop: LoopOptions) -> None:
+    """Raises UsageError where rounds cannot look ahead so far, or by this loop: one that waits for
+    what becomes due has no end before which each URL is fetched once."""
+    if not 0 <= add_days < math.inf:
+        raise UsageError(f"--add-days: give a number of days, 0 or more, not {add_days:g}")
+    if add_days and loop.wait_s is not None:
+        raise UsageError(
+            "--add-days and --wait exclude each other: a crawl that waits fetches pages when they"
+            " are due, which db.fetch.interval.default says"
+        )

@@ -40,6 +40,7 @@ from crawl.rounds import (
     build_round,
     inject_step,
     next_step,
+    open_segments,
 )
 from crawl.rounds.closing import closed_round, mean_due
 from crawl.rounds.lanes import Beside, Lane, RoundObserver
@@ -77,6 +78,7 @@ def round_options(
     num_fetchers: int | None = None,
     threads: int | None = None,
     time_limit_min: float | None = None,
+    add_days: float = 0.0,
 ) -> RoundOptions:
     """The options of a round: the given ones, else the configured ones, else the defaults."""
     usual = RoundOptions()
@@ -86,6 +88,7 @@ def round_options(
         threads=_first_of(threads, config, FETCHER_THREADS_FETCH, usual.threads),
         time_limit_min=_first_of(time_limit_min, config, FETCHER_TIMELIMIT, usual.time_limit_min),
         parses_in_fetch=config[FETCHER_PARSE],
+        add_days=add_days,
     )
 
 
@@ -220,6 +223,8 @@ class RoundLoop:
         options = GenerateOptions(
             top_n=self.options.top_n,
             num_fetchers=self.options.num_fetchers or self.count_parts(),
+            add_days=self.options.add_days,
+            not_again=self._fetched_before() if self.options.add_days else (),
             force=self.force,
         )
         with self._timed(due, lane):
@@ -240,6 +245,14 @@ class RoundLoop:
             return None
         self._idle += 1
         return StopReason.NOTHING_DUE
+
+    def _fetched_before(self) -> tuple[str, ...]:
+        """The segments of this run, and those under way. Where URLs are selected before they are due,
+        those of a round would be selected again by the next: pages whose interval is shorter than
+        the look ahead for ever, failed ones until they count as gone."""
+        done = {name for each in self.rounds for name in each.segments}
+        under_way = (each.name for each in open_segments(segment_states(self.directory)))
+        return tuple(sorted({*done, *under_way}))
 
     def _half_of_hosts(self) -> Config:
         """The settings of a list that leaves work for the next one."""

@@ -79,6 +79,8 @@ class RoundOptions:
     time_limit_min: float = 180
     """Of a fetch; negative for none."""
     parses_in_fetch: bool = False
+    add_days: float = 0.0
+    """URLs are selected as if it were so many days later, each once in a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +101,16 @@ class Round:
 
 def build_round(options: RoundOptions) -> Round:
     """The round with these options."""
-    parts = () if options.num_fetchers is None else (("--num-fetchers", options.num_fetchers),)
+    selecting: list[tuple[str, object]] = [("--top-n", options.top_n)]
+    if options.num_fetchers is not None:
+        selecting.append(("--num-fetchers", options.num_fetchers))
+    if options.add_days:
+        selecting.append(("--add-days", f"{options.add_days:g}"))
     return Round(
         Step(
             "generate",
             "select what is due",
-            options=tuple(
-                (name, str(value)) for name, value in (("--top-n", options.top_n), *parts)
-            ),
+            options=tuple((name, str(value)) for name, value in selecting),
             leads_to=Stage.GENERATED,
         ),
         Step(
