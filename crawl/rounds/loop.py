@@ -247,9 +247,9 @@ class RoundLoop:
         return StopReason.NOTHING_DUE
 
     def _fetched_before(self) -> tuple[str, ...]:
-        """The segments of this run, and those under way. Where URLs are selected before they are due,
-        those of a round would be selected again by the next: pages whose interval is shorter than
-        the look ahead for ever, failed ones until they count as gone."""
+        """The segments of this run, and those under way. Where URLs are selected before they are
+        due, those of a round would be selected again by the next: pages whose interval is shorter
+        than the look ahead for ever, failed ones until they count as gone."""
         done = {name for each in self.rounds for name in each.segments}
         under_way = (each.name for each in open_segments(segment_states(self.directory)))
         return tuple(sorted({*done, *under_way}))

@@ -240,8 +240,8 @@ def _is_tried(rows: pa.Table) -> Mask:
 
 
 def gate_of(selection: Selection, crawldb: Folder, hosts: BucketFile | None) -> HostGate:
-    """What is known of the hosts of a bucket. Now, also where URLs are selected as if it were later:
-    a host that does not answer is not the readier for it."""
+    """What is known of the hosts of a bucket. Now, also where URLs are selected as if it were
+    later: a host that does not answer is not the readier for it."""
     return HostGate(read_hosts(crawldb, hosts), selection.host_ms, selection.longest_wait_ms)
 
 
@@ -269,7 +269,7 @@ def select(
         accepted = selection.filters.filter_batch(rows["url"].combine_chunks(), counters)
         require(_mask(accepted), "url_filters_rejected")
     require(_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
-    require(~_reserved(selection, rows), WAIT_FOR_UPDATE)
+    require(~is_reserved(selection, rows), WAIT_FOR_UPDATE)
     if listed is not None and len(listed):
         on_list = pc.is_in(rows["url"], value_set=listed)
         require(~_mask(on_list), WAIT_FOR_UPDATE)
@@ -307,7 +307,8 @@ def _mask(column: pa.Array[Any]) -> Mask:
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _reserved(selection: Selection, rows: pa.Table) -> Mask:
+def is_reserved(selection: Selection, rows: pa.Table) -> Mask:
+    """Which rows bear a mark of a generate whose list is still to be fetched."""
     metadata = rows["metadata"].combine_chunks()
     if not has_any(metadata):
         return np.zeros(rows.num_rows, dtype=bool)

@@ -63,7 +63,7 @@ class Selection:
 
     @property
     def host_ms(self) -> int:
-        """The moment at which a host must be ready to be asked: now, however far one looks ahead."""
+        """The moment at which a host must be ready: now, however far one looks ahead."""
         return self.now_ms - self.ahead_ms
 
     @property
@@ -82,8 +82,8 @@ def selection_of(
     top_n: int | None = None,
     ahead_ms: int = 0,
 ) -> Selection:
-    """The selection at a moment, which is so much later than now; None stands for the configuration's word. Raises what is
-    wrong with the settings."""
+    """The selection at a moment, which is so much later than now; None stands for the
+    configuration's word. Raises what is wrong with the settings."""
     filtering = config[GENERATE_FILTER] if filtering is None else filtering
     normalizing = config[GENERATE_NORMALISE] if normalizing is None else normalizing
     segments = config[GENERATE_MAX_NUM_SEGMENTS] if segments is None else segments
