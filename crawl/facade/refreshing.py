@@ -28,7 +28,7 @@ class Refreshing(Handle):
         changes nothing.
 
             >>> web.refresh("https://example.org/*").counters["made_due"]
-            >>> web.refresh(["*.example.com", "https://example.org/"], dry_run=True).counters["matched"]
+            >>> web.refresh(["*.com", "https://example.org/"], dry_run=True).counters["matched"]
         """
         from crawl.phases import refresh
         from crawl.phases.refresh import RefreshOptions

@@ -15,6 +15,7 @@ from crawl.facade.arguments import (
     check_whole_number,
     file_paths,
     seed_lines,
+    step_names,
 )
 from crawl.facade.phases import Phases
 from crawl.facade.prechecks import require_unlocked
@@ -44,6 +45,7 @@ class Rounds(Phases):
         add_days: float = 0.0,
         wait: str | None = None,
         overlap: bool | None = None,
+        then: Iterable[str] | str = (),
         force: bool = False,
     ) -> RunResult:
         """Crawls in rounds of generate, fetch, parse and updatedb; one, unless told otherwise.
@@ -52,9 +54,12 @@ class Rounds(Phases):
         until nothing is due; `wait` ("10m"): look again after that time where nothing is.
         `add_days`: also what becomes due within so many days, each URL once.
         `overlap`: any number of rounds whose lists are made while others are fetched (None: as
-        crawl.rounds.overlap says). `urls` and `files` are injected first, as `inject` does.
+        crawl.rounds.overlap says). `urls` and `files` are injected first, as `inject` does. `then`:
+        what follows the rounds, such as `["invertlinks", "dedup", "index", "clean"]`; with `wait`
+        it follows each of them.
 
             >>> web.run(rounds=2).rounds[0].fetched
+            >>> [step.is_done for step in web.run(then=["invertlinks", "index"]).after]
         """
         from crawl.rounds.interrupt import sigterm_interrupts
         from crawl.rounds.on_spark import run_rounds
@@ -75,6 +80,7 @@ class Rounds(Phases):
                 time_limit_min=time_limit_min,
                 add_days=add_days,
                 wait=wait,
+                then=then,
             )
             if self._directory.folder.exists(STOP_FILE):
                 return RunResult(StopReason.STOP_FILE.name.lower(), (), is_started=False)
@@ -100,7 +106,11 @@ class Rounds(Phases):
                 except KeyboardInterrupt:
                     done = LoopResult(StopReason.INTERRUPTED, ())
         result = RunResult(
-            done.ending.name.lower(), done.rounds, done.hosts_waiting, done.next_host_ms
+            done.ending.name.lower(),
+            done.rounds,
+            done.hosts_waiting,
+            done.next_host_ms,
+            after=done.after,
         )
         if done.ending is StopReason.INTERRUPTED:
             raise Interrupted("interrupted", result)
@@ -134,11 +144,13 @@ def prepare_run(
     time_limit_min: float | None,
     add_days: float,
     wait: str | None,
+    then: Iterable[str] | str,
 ) -> tuple[LoopOptions, RoundOptions]:
     """What a run would do; raises whatever is wrong with it before anything is started.
 
     `seeds`: what is injected first; `files`: those of them that are files.
     """
+    from crawl.rounds.after import check_after
     from crawl.rounds.loop import check, round_options
     from crawl.storage.seeds import plan_seeds
 
@@ -149,7 +161,7 @@ def prepare_run(
     check_number("time_limit_min", time_limit_min)
     check_number("add_days", add_days)
     check_text("wait", wait)
-    loop = LoopOptions.of(rounds, wait, until_empty=until_empty)
+    loop = LoopOptions.of(rounds, wait, until_empty=until_empty, then=step_names(then))
     check_look_ahead(add_days, loop)
     options = round_options(
         config,
@@ -163,6 +175,7 @@ def prepare_run(
         how = command("run", directory.address, "--seeds SEEDS")
         raise NoSnapshot(f"{directory.address} has no CrawlDb yet: start it with `{how}`")
     check(config, options, seeds)
+    check_after(loop.then, directory, config)
     if files:
         plan_seeds(list(files))
     return loop, options

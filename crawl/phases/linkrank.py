@@ -35,6 +35,7 @@ from crawl.phases.pagerank import NameLists, PageRankRun
 from crawl.phases.ranking import iterate
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import Snapshot
 
 RANKED_BY = "ranked_by"
@@ -166,6 +167,7 @@ def run(
             notes={RANKED_BY: {"kernel": kernel.name, "iterations": ranked.iterations}},
             attached={**base.attached, WEBGRAPH_SCORES.name: scores},
         )
+        note_run(crawl_dir, "linkrank", webgraph=published.number)
         return LinkRankResult(
             published,
             report,

@@ -31,6 +31,7 @@ from crawl.phases.linkrank import require_scores, scale_of
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import Snapshot
 
 
@@ -100,4 +101,5 @@ def run(
             buckets=base.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
         )
+        note_run(crawl_dir, "scoreupdater", crawldb=snapshot.number, webgraph=webgraph.number)
         return ScoreUpdaterResult(snapshot, report, transaction.lock.took_over)
