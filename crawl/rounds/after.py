@@ -14,7 +14,6 @@ from typing import Any
 from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.counters import Counters
 from crawl.errors import NoSnapshot, NothingToDo
 from crawl.hints import command
 from crawl.model.derived_tables import INDEX, WEBGRAPH, WEBGRAPH_SCORES
@@ -51,7 +50,7 @@ def run_after(step: Step, work: AfterRun) -> AfterResult:
         step.name,
         True,
         round(work.clock.monotonic() - began, 3),
-        Counters(done.report.counters),
+        dict(done.report.counters),
         tuple(line for line in remarks if line),
     )
 

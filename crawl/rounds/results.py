@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from crawl.counters import Counters
 from crawl.rounds.steps import StopReason
 
 
@@ -51,7 +50,7 @@ class AfterResult:
     is_done: bool
     """False where it had nothing to do."""
     seconds: float = 0.0
-    counters: Counters = field(default_factory=Counters)
+    counters: dict[str, int] = field(default_factory=dict)
     remarks: tuple[str, ...] = ()
     reason: str = ""
     """Why it had nothing to do."""

@@ -25,7 +25,7 @@ from crawl.rounds.after import check_after
 from crawl.rounds.derived import behind, read_facts
 from crawl.rounds.lanes import Beside
 from crawl.storage.crawl_dir import CrawlDir
-from tests.phases.made import DAY, datum, make_crawldb
+from tests.phases.made import DAY, NOW, datum, make_crawldb
 from tests.phases.round_loops import Diary
 from tests.phases.scripted_web import PLAYED, Scene
 from tests.rounds.test_loop import FRONT, ROUND, Played
@@ -131,13 +131,24 @@ def test_every_step_there_is(played: Played) -> None:
 
 
 @pytest.mark.slow
-def test_where_nothing_was_fetched_nothing_is_made(played: Played) -> None:
-    """Steps that build on what another did not make have nothing to do."""
+def test_a_step_with_nothing_to_do_is_no_fault(played: Played) -> None:
     PLAYED[str(played.seeds.parent)].pages[FRONT] = lambda now: Scene(404)
     result = played.run_rounds(then(*EVERY), seeded=True)
-    done = {step.step for step in result.after if step.is_done}
-    assert {"linkrank", "scoreupdater", "dedup"}.isdisjoint(done) or result.after
-    assert all(step.is_done or step.reason for step in result.after)
+    (lacking,) = [step for step in result.after if not step.is_done]
+    assert lacking.step == "dedup"
+    assert "no record has a signature" in lacking.reason
+
+
+def test_what_builds_on_a_step_with_nothing_to_do_has_nothing_to_do_either(played: Played) -> None:
+    make_crawldb(played.directory.address, {FRONT: datum(fetch_time=NOW + DAY)})
+    diary = Diary()
+    steps = ("webgraph", "linkrank", "hostgraph", "scoreupdater", "index", "clean")
+    result = played.run_rounds(then(*steps), diary=diary)
+    assert diary.names == ["generate", *steps]
+    reasons = {step.step: step.reason for step in result.after if not step.is_done}
+    assert tuple(reasons) == steps
+    assert reasons["linkrank"] == "there is nothing yet that webgraph has made"
+    assert reasons["clean"] == "there is nothing yet that index has made"
 
 
 def _stops(directory: CrawlDir, run: Callable[..., Any]) -> Callable[..., Any]:
