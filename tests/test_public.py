@@ -47,7 +47,7 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "mergelinkdb": ("mergelinkdb",),
     "simulate": ("simulate",),
     "plan": ("crawl.plan",),
-    "status": ("status", "hosts_left_alone", "phase_costs"),
+    "status": ("status", "hosts_left_alone", "phase_costs", "behind"),
     "readdb": ("stats", "lookup", "top", "crawldb"),
     "readlinkdb": ("inlinks", "linkdb"),
     "dust": ("dust",),
@@ -96,7 +96,7 @@ def public_methods() -> dict[str, Callable[..., object]]:
 def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
-        *("check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
+        *("behind", "check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
         *("domainstats", "dump_hostgraph", "dump_hosts", "dust", "explain", "export"),
         *(
             "fetch",
