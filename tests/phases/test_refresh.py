@@ -148,10 +148,10 @@ def test_where_hosts_are_named_only_their_buckets_are_read(tmp_path: Path) -> No
     rebucket.run(InProcess(), directory, Config(), 16, ManualClock(NOW))
     runner = CountingRunner()
     run(directory, "h1.org", "http://h2.org/*", runner=runner)
-    assert runner.steps["refresh: match"].tasks <= 2
-    assert runner.steps["refresh: write"].tasks <= 2
+    assert (runner.steps["refresh: match"].tasks or 99) <= 2
+    assert (runner.steps["refresh: write"].tasks or 99) <= 2
     run(directory, "*.org", runner=(every := CountingRunner()))
-    assert every.steps["refresh: match"].tasks > 8
+    assert (every.steps["refresh: match"].tasks or 0) > 8
     assert {record.fetch_time for record in records_of(directory).values()} == {NOW}
 
 
