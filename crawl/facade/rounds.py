@@ -59,7 +59,7 @@ class Rounds(Phases):
         it follows each of them.
 
             >>> web.run(rounds=2).rounds[0].fetched
-            >>> [step.is_done for step in web.run(then=["invertlinks", "index"]).after]
+            >>> [step.is_done for step in web.run(then=["dedup"]).after]
         """
         from crawl.rounds.interrupt import sigterm_interrupts
         from crawl.rounds.on_spark import run_rounds
