@@ -153,6 +153,7 @@ _REJECTIONS = (
     "url_filters_rejected",
     "schedule_rejected",
     "wait_for_update",
+    "selected_before",
     "host_waits",
     "hosts_waiting",
     "trap.same_signature",

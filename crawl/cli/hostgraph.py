@@ -6,6 +6,7 @@ import click
 
 from crawl.buckets.hostgraph.centrality import Centrality
 from crawl.buckets.webgraph.dump import NodeGroup
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
@@ -37,6 +38,7 @@ from crawl.spark.runners import SparkOptions
 )
 @top_option(20, "hosts")
 @force_option
+@with_if_due
 @json_option
 @with_spark
 @with_config

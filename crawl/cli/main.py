@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("crawl.cli.run", "crawl in rounds: all phases, one after the other"),
     "inject": ("crawl.cli.inject", "add seed URLs to the CrawlDb"),
     "sitemap": ("crawl.cli.sitemap", "add the URLs that sites list in their sitemaps"),
+    "refresh": ("crawl.cli.refresh", "make the URLs of a host or pattern due now"),
     "generate": ("crawl.cli.generate", "select due URLs into new segments"),
     "fetch": ("crawl.cli.fetch", "fetch a segment, politely"),
     "parse": ("crawl.cli.parse", "extract text, data and links from a fetched segment"),

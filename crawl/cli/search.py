@@ -13,6 +13,7 @@ from crawl.indexing.embedded.answers import SearchAnswer, SearchHit, SearchOptio
 from crawl.indexing.embedded.snippets import Snippet
 from crawl.inspect.search import CrawlSearch
 from crawl.printable import printable
+from crawl.rounds.derived import behind_lines
 from crawl.storage.crawl_dir import CrawlDir
 
 NOT_FOUND = 1
@@ -101,6 +102,8 @@ def command(
         print_json(answer.values())
     else:
         _show(answer)
+    for line in behind_lines(CrawlDir(crawl_dir), ("index", "clean")):
+        remark(f"search: {line}")
     return 0 if answer.hits else NOT_FOUND
 
 

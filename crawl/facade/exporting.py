@@ -44,6 +44,7 @@ class Exporting(Handle):
         from crawl.exporting.values import SHORTEST_CHUNK, ChunkUnit, ExportFormat, TextKind
         from crawl.phases import export
         from crawl.phases.export import ExportOptions
+        from crawl.rounds.derived import behind_lines
         from crawl.storage.folder import Folder, absolute
 
         with self._working():
@@ -68,6 +69,7 @@ class Exporting(Handle):
             export.check(self._config, options)
             export.choose(self._directory, options)
             require_unlocked(Folder(absolute(options.output)), self._config, force=force)
+            lacking = behind_lines(self._directory, ("scoreupdater", "dedup"))
             with self._runner() as runner:
                 done = export.run(runner, self._directory, self._config, options, SystemClock())
         return exported_dataset(
@@ -76,7 +78,7 @@ class Exporting(Handle):
             records=done.records,
             files=done.files,
             segments=done.segments,
-            remarks=(*done.remarks, done.took_over),
+            remarks=(*done.remarks, *lacking, done.took_over),
         )
 
 

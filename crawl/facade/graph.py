@@ -82,6 +82,7 @@ class Graph(Handle):
         from crawl.model.derived_tables import WEBGRAPH
         from crawl.phases import linkrank
         from crawl.phases.linkrank import LinkRankOptions
+        from crawl.rounds.derived import behind_lines
 
         with self._working():
             check_whole_number("iterations", iterations)
@@ -98,13 +99,16 @@ class Graph(Handle):
             linkrank.kernel_of(self._config, options)
             linkrank.lists_of(self._config, options)
             graph = linkrank.require_graph(self._directory)
+            lacking = behind_lines(self._directory, ("webgraph",))
             self._directory.require_writable()
             folder = self._directory.dataset(WEBGRAPH).folder
             require_unlocked(folder, self._config, force=force)
             with self._runner(rows=graph.rows) as runner:
                 done = linkrank.run(runner, self._directory, self._config, options, SystemClock())
         return phase_result(
-            done.report, snapshot=done.graph.number, remarks=(*done.remarks, done.took_over)
+            done.report,
+            snapshot=done.graph.number,
+            remarks=(*done.remarks, *lacking, done.took_over),
         )
 
     def scoreupdater(self, *, force: bool = False) -> PhaseResult:

@@ -33,6 +33,7 @@ class HostGraphs(Handle):
         from crawl.phases import hostgraph
         from crawl.phases.hostgraph import HostGraphOptions
         from crawl.phases.linkrank import require_graph
+        from crawl.rounds.derived import behind_lines
 
         with self._working():
             check_whole_number("top", top, least=0)
@@ -44,13 +45,14 @@ class HostGraphs(Handle):
             )
             hostgraph.check(options)
             pages = require_graph(self._directory)
+            lacking = behind_lines(self._directory, ("webgraph",))
             self._directory.require_writable()
             folder = self._directory.dataset(hostgraph.table_of(options.group)).folder
             require_unlocked(folder, self._config, force=force)
             with self._runner(rows=pages.rows) as runner:
                 done = hostgraph.run(runner, self._directory, self._config, options, SystemClock())
         return HostGraphResult(
-            **reported(done.report, remarks=(*done.remarks, done.took_over)),
+            **reported(done.report, remarks=(*lacking, *done.remarks, done.took_over)),
             snapshot=done.graph.number,
             top=done.top,
         )

@@ -41,6 +41,7 @@ class Indexing(Handle):
         from crawl.model.derived_tables import INDEX
         from crawl.phases import index
         from crawl.phases.index_choice import IndexOptions, choose
+        from crawl.rounds.derived import behind_lines
 
         with self._working():
             check_whole_number("since", since, least=0)
@@ -59,6 +60,7 @@ class Indexing(Handle):
                 force=force,
             )
             specs = index.check(self._config, options)
+            lacking = behind_lines(self._directory, ("invertlinks", "scoreupdater", "dedup"))
             if crawldb:
                 self._directory.require_crawldb()
             require_segments(self._directory, options.segments)
@@ -80,7 +82,7 @@ class Indexing(Handle):
             number=done.number,
             documents=done.documents,
             segments=done.segments,
-            remarks=(*done.remarks, done.took_over),
+            remarks=(*done.remarks, *lacking, done.took_over),
         )
 
     def clean(
@@ -98,10 +100,12 @@ class Indexing(Handle):
         from crawl.model.derived_tables import INDEX
         from crawl.phases import clean
         from crawl.phases.clean import CleanOptions
+        from crawl.rounds.derived import behind_lines
 
         with self._working():
             options = CleanOptions(_texts(params), commit, force)
             specs = clean.check(self._config, options)
+            lacking = behind_lines(self._directory, ("dedup",))
             self._directory.require_crawldb()
             clean.require_index(self._directory, specs)
             folder = self._directory.dataset(INDEX).folder
@@ -112,7 +116,7 @@ class Indexing(Handle):
             done.report,
             number=done.number,
             documents=done.documents,
-            remarks=(*done.remarks, done.took_over),
+            remarks=(*done.remarks, *lacking, done.took_over),
         )
 
 

@@ -49,6 +49,7 @@ from crawl.rules.dedup import (
     parse_order,
 )
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 
@@ -163,6 +164,7 @@ def run(
             snapshot = transaction.publish(
                 files, report, buckets=base.buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
             )
+        note_run(crawl_dir, "dedup", crawldb=snapshot.number)
         return DedupResult(snapshot, report, groups, transaction.lock.took_over)
 
 

@@ -127,13 +127,15 @@ def run(
 
 
 def _selection(config: Config, options: GenerateOptions, started: int) -> Selection:
+    ahead_ms = round(options.add_days * _DAY_MS)
     return selection_of(
         config,
-        started + round(options.add_days * _DAY_MS),
+        started + ahead_ms,
         filtering=options.filter,
         normalizing=options.normalize,
         segments=options.max_num_segments,
         top_n=options.top_n,
+        ahead_ms=ahead_ms,
     )
 
 

@@ -59,7 +59,7 @@ from crawl.phases.ranking import iterate
 from crawl.phases.timing import timed
 from crawl.phases.webgraph_remarks import hostgraph_remarks
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import MADE_FROM_WEBGRAPH, BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 
 Numbers = npt.NDArray[np.int64]
@@ -164,7 +164,7 @@ def run(
             report,
             buckets=max(1, len(files)),
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            notes={"webgraph_snapshot": webgraph.number},
+            notes={MADE_FROM_WEBGRAPH: webgraph.number},
             attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
         )
         remarks = tuple(

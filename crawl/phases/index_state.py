@@ -32,16 +32,12 @@ from crawl.model.report import Report
 from crawl.printable import printable
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import LOOKED_AT, BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 
 _KEEP = 1
 """Snapshots of the ledger: an older one would name files that are swept away, so that nobody who
 reads a writer's folder finds a document twice."""
-
-
-LOOKED_AT = "looked_at"
-"""The note of a snapshot that names the CrawlDb's by which no page was kept out for nothing."""
 
 
 def kept_out_files(ledger: Snapshot | None) -> tuple[BucketFile, ...]:

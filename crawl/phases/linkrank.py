@@ -37,6 +37,7 @@ from crawl.phases.ranking import iterate
 from crawl.phases.timing import timed
 from crawl.phases.webgraph_remarks import empty_graph_remarks
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import Snapshot
 
 RANKED_BY = "ranked_by"
@@ -171,6 +172,7 @@ def run(
             },
             attached={**base.attached, WEBGRAPH_SCORES.name: scores},
         )
+        note_run(crawl_dir, "linkrank", webgraph=published.number)
         return LinkRankResult(
             published,
             report,

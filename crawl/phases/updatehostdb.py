@@ -37,13 +37,10 @@ from crawl.phases.segment_choice import (
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.hostdb import LAYOUT, LAYOUT_NOTE
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import COUNTED_CRAWLDB, BucketFile, Snapshot
 from crawl.storage.segments import CONTENT, FETCH, Segment
 from crawl.storage.snapshot import Dataset
 from crawl.telemetry.context import update_context
-
-CRAWLDB_SNAPSHOT = "crawldb"
-"""The note that tells which snapshot of the CrawlDb was counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +126,7 @@ def run(
             report,
             buckets=crawldb.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            notes={CRAWLDB_SNAPSHOT: crawldb.number, LAYOUT_NOTE: LAYOUT},
+            notes={COUNTED_CRAWLDB: crawldb.number, LAYOUT_NOTE: LAYOUT},
             applying=chosen.names,
         )
         return UpdateHostDbResult(

@@ -116,8 +116,10 @@ def run_rounds(
             raise
         # workers, and whoever waits for the JVM's answer, fail of the signal too; what fails for
         # another reason does so again when the same command resumes
+    if round_loop is None:
+        return LoopResult(StopReason.INTERRUPTED, ())
     return LoopResult(
-        StopReason.INTERRUPTED, () if round_loop is None else tuple(round_loop.rounds)
+        StopReason.INTERRUPTED, tuple(round_loop.rounds), after=tuple(round_loop.after)
     )
 
 

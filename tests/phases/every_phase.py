@@ -121,6 +121,7 @@ STAGES = (
     ),
     Stage("parse again", f"parse {_CRAWL} {{segment}} --reparse --no-filter", (0,)),
     Stage("index rebuilt", f"index {_CRAWL} --rebuild {_WRITERS}", (0,)),
+    Stage("refresh", f"refresh {_CRAWL} *", (0,)),
     Stage("rebucket", f"rebucket {_CRAWL} --buckets 4", (0,)),
     Stage("rollback", f"rollback {_CRAWL} --to {{before}}", (0,)),
     Stage("gc", f"gc {_CRAWL} --keep 1", (0,)),

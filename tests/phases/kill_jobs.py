@@ -15,6 +15,7 @@ from crawl.phases import (
     inject,
     linkrank,
     rebucket,
+    refresh,
     scoreupdater,
     sitemap,
     updatedb,
@@ -25,6 +26,7 @@ from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.hostgraph import HostGraphOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.linkrank import LinkRankOptions
+from crawl.phases.refresh import RefreshOptions
 from crawl.phases.scoreupdater import ScoreUpdaterOptions
 from crawl.phases.sitemap import SitemapOptions
 from crawl.phases.updatedb import UpdateDbOptions
@@ -75,6 +77,10 @@ def update_small_files(address: str, again: bool, force: bool = False) -> None:
 
 def rebucket_db(address: str, buckets: int) -> None:
     rebucket.run(InProcess(), CrawlDir(address), Config(), buckets, SystemClock())
+
+
+def refresh_hosts(address: str, *hosts: str) -> None:
+    refresh.run(InProcess(), CrawlDir(address), Config(), RefreshOptions(hosts), SystemClock())
 
 
 def read_sitemaps(address: str, web: dict[str, Any]) -> None:

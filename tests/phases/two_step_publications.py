@@ -281,6 +281,14 @@ PUBLICATIONS = (
         "each file whole",
     ),
     Publication(
+        "new state → note of the run, for `status --behind`",
+        (("*", "write crawl/last_runs/*"),),
+        ("dedup", "clean"),
+        "all is published, and a note that is one run behind or none; the lock of a dead process",
+        "does the same again, and notes it",
+        f"{_AFTER}; `status` may say that it is behind",
+    ),
+    Publication(
         "gc: one dataset → the next",
         (("delete crawl/*/LOCK", "create crawl/*/LOCK"),),
         ("gc",),
