@@ -7,8 +7,8 @@ import click
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -24,7 +24,7 @@ from crawl.spark.runners import SparkOptions
 @click.argument("patterns", nargs=-1, required=True, metavar="HOST|URL|PATTERN...")
 @click.option("--gone", is_flag=True, help="Pages that are gone, too.")
 @click.option("--dry-run", is_flag=True, help="Count what would be made due, and do nothing.")
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -33,7 +33,7 @@ def command(
     patterns: tuple[str, ...],
     gone: bool,
     dry_run: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -55,7 +55,7 @@ def command(
       crawl refresh mycrawl '*' --gone
     """
     with open_crawl(crawl_dir, config, spark, command="refresh") as web:
-        done = web.refresh(patterns, gone=gone, dry_run=dry_run, force=force)
+        done = web.refresh(patterns, gone=gone, dry_run=dry_run, steal_lock=steal_lock)
     if is_answered(done, as_json):
         return
     counters = done.counters

@@ -11,8 +11,8 @@ import click
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -107,7 +107,7 @@ _DEFAULTS = RoundOptions()
     + ". With --wait it follows each of them.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -125,7 +125,7 @@ def command(
     overlap: bool | None,
     then: tuple[str, ...],
     dry_run: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -169,7 +169,7 @@ def command(
     observer = partial(TerminalObserver, "run", quiet=spark.quiet, tables=not as_json)
     try:
         with open_crawl(crawl_dir, config, spark, command="run", observer=observer) as web:
-            done = web.run(files=seeds, overlap=overlap, force=force, **shape)
+            done = web.run(files=seeds, overlap=overlap, steal_lock=steal_lock, **shape)
     except Interrupted as interrupted:
         assert isinstance(interrupted.result, RunResult)
         done = interrupted.result

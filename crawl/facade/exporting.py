@@ -32,7 +32,7 @@ class Exporting(Handle):
         segments: Iterable[str] = (),
         filter: bool = False,
         overwrite: bool = False,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> ExportedDataset:
         """Writes the pages as a dataset into a folder: `jsonl`, `parquet`, `wet`, or a file of
         `markdown` each; their text `main`, as `markdown`, or `full`. `since` a snapshot of the
@@ -62,13 +62,13 @@ class Exporting(Handle):
                 _choice("chunk_unit", chunk_unit, ChunkUnit),
                 filter=filter,
                 overwrite=overwrite,
-                force=force,
+                steal_lock=steal_lock,
             )
             self._directory.require_crawldb()
             require_segments(self._directory, options.segments)
             export.check(self._config, options)
             export.choose(self._directory, options)
-            require_unlocked(Folder(absolute(options.output)), self._config, force=force)
+            require_unlocked(Folder(absolute(options.output)), self._config, steal_lock=steal_lock)
             lacking = behind_lines(self._directory, ("scoreupdater", "dedup"))
             with self._runner() as runner:
                 done = export.run(runner, self._directory, self._config, options, SystemClock())

@@ -20,7 +20,7 @@ class Refreshing(Handle):
         *,
         gone: bool = False,
         dry_run: bool = False,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Makes URLs due now: those of a host ("example.org") or of a domain and all hosts below it
         ("*.example.org"), a page ("https://example.org/page"), or all that a pattern means
@@ -34,12 +34,14 @@ class Refreshing(Handle):
         from crawl.phases.refresh import RefreshOptions
 
         with self._working():
-            options = RefreshOptions(_texts(patterns), gone, dry_run, force)
+            options = RefreshOptions(_texts(patterns), gone, dry_run, steal_lock)
             refresh.check(self._config, options)
             state = self._directory.require_crawldb()
             if not dry_run:
                 self._directory.require_writable()
-                require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+                require_unlocked(
+                    self._directory.crawldb.folder, self._config, steal_lock=steal_lock
+                )
             with self._runner(rows=state.rows) as runner:
                 done = refresh.run(runner, self._directory, self._config, options, SystemClock())
         return phase_result(

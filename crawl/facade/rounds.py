@@ -46,7 +46,7 @@ class Rounds(Phases):
         wait: str | None = None,
         overlap: bool | None = None,
         then: Iterable[str] | str = (),
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> RunResult:
         """Crawls in rounds of generate, fetch, parse and updatedb; one, unless told otherwise.
 
@@ -86,7 +86,7 @@ class Rounds(Phases):
                 return RunResult(StopReason.STOP_FILE.name.lower(), (), is_started=False)
             self._directory.require_writable()
             for folder in self._written_first(options, injects=bool(paths or lines)):
-                require_unlocked(folder, self._config, force=force)
+                require_unlocked(folder, self._config, steal_lock=steal_lock)
             with self._seed_files(lines, paths) as seeds:
                 try:
                     with sigterm_interrupts():
@@ -101,7 +101,7 @@ class Rounds(Phases):
                         observer=self._hooks.observer(),
                         displays=self._hooks.displays(),
                         overlap=self._config[CRAWL_ROUNDS_OVERLAP] if overlap is None else overlap,
-                        force=force,
+                        steal_lock=steal_lock,
                     )
                 except KeyboardInterrupt:
                     done = LoopResult(StopReason.INTERRUPTED, ())

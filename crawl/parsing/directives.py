@@ -61,7 +61,7 @@ def directives_of_meta(tags: Iterable[tuple[str, str]], agent: str) -> frozenset
 
 
 def with_header_directives(content: Content, parse: Parse, agent: str, *, inside: bool) -> Parse:
-    """The parse with the directives of X-Robots-Tag too and, of a page that is not `inside` another,
+    """The parse with the directives of X-Robots-Tag and, of a page that is not `inside` another,
     with the canonical URL of a Link header."""
     asked = content.headers.get("x-robots-tag")
     if asked:

@@ -41,7 +41,7 @@ class CleanOptions:
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     commit: bool = True
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def run(
     specs = check(config, options)
     crawldb = crawl_dir.require_crawldb()
     require_index(crawl_dir, specs)
-    with writing_index(crawl_dir, "clean", config, clock, specs, force=options.force) as (
+    with writing_index(crawl_dir, "clean", config, clock, specs, steal_lock=options.steal_lock) as (
         transaction,
         settled,
     ):

@@ -75,7 +75,7 @@ class DedupOptions:
     """So many of the duplicates of each of them are named."""
     preview: int = 0
     """So many near duplicates are shown, the most doubtful first, and nothing is marked."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,9 @@ def run(
     report = Report("dedup", clock.now_ms(), config.digest(), asdict(options))
     check(options)
     crawl_dir.require_crawldb()
-    with crawl_dir.writing_crawldb("dedup", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing_crawldb(
+        "dedup", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         base = crawl_dir.require_crawldb()
         slices = Slices.to_write(base, base.buckets, config[CRAWLDB_FILE_ROWS])
         job = DedupJob(

@@ -113,7 +113,9 @@ def run(
     hostdb = require_bounds(crawl_dir, config)
     report = Report("generate", started, config.digest(), asdict(options))
     crawl_dir.require_crawldb()
-    with crawl_dir.writing_crawldb("generate", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing_crawldb(
+        "generate", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         crawl_dir.segments.sweep_unfinished()
         work = GenerateRun(
             runner, crawl_dir, config, options, clock, transaction, report, selection

@@ -26,7 +26,7 @@ class GenerateOptions:
     expr: str | None = None
     filter: bool | None = None
     normalize: bool | None = None
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

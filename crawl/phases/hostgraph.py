@@ -80,7 +80,7 @@ class HostGraphOptions:
     """None: exact where the graph is small enough."""
     top: int = 20
     """How many of the first are told."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,9 @@ def run(
     check(options)
     require_graph(crawl_dir)
     pages, dataset = crawl_dir.dataset(WEBGRAPH), crawl_dir.dataset(table_of(options.group))
-    with crawl_dir.writing(dataset, "hostgraph", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing(
+        dataset, "hostgraph", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         build = _Build(runner, transaction, report)
 
         def built_from(snapshot: Snapshot) -> tuple[Snapshot, StoredGraph]:

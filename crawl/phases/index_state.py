@@ -59,13 +59,13 @@ def writing_index(
     clock: Clock,
     specs: Sequence[WriterSpec],
     *,
-    force: bool = False,
+    steal_lock: bool = False,
     rebuild: bool = False,
 ) -> Iterator[tuple[Transaction, SettledOutputs]]:
     """Locks the index for a block that may publish, and first completes what a dead one left
     undone, and deletes what it left."""
     dataset = crawl_dir.dataset(INDEX)
-    with crawl_dir.writing(dataset, command, config, clock, force=force) as transaction:
+    with crawl_dir.writing(dataset, command, config, clock, steal_lock=steal_lock) as transaction:
         check_places(crawl_dir, specs, transaction.base, rebuild=rebuild)
         yield transaction, settle_outputs(crawl_dir, specs, transaction.base)
 

@@ -58,7 +58,7 @@ class LinkRankOptions:
     """A file that names the pages, hosts or domains at which the surfer begins anew."""
     deny: str | None = None
     """A file that names those which nobody is to trust."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +134,9 @@ def run(
     kernel, names = kernel_of(config, options), lists_of(config, options)
     require_graph(crawl_dir)
     dataset = crawl_dir.dataset(WEBGRAPH)
-    with crawl_dir.writing(dataset, "linkrank", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing(
+        dataset, "linkrank", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         base = transaction.base
         assert base is not None
         graph = StoredGraph.of(transaction.folder, base, counts_limited=kernel.counts_limited)

@@ -45,7 +45,7 @@ class RefreshOptions:
     """Pages that are gone, too."""
     dry_run: bool = False
     """Counts, and changes nothing."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,9 @@ def run(
             )
         )
         return RefreshResult(base, report, _remarks(crawl_dir, patterns, report), None)
-    with crawl_dir.writing_crawldb("refresh", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing_crawldb(
+        "refresh", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         base = crawl_dir.require_crawldb()
         work = _Refresh(runner, crawl_dir, config, options, patterns, report)
         found = work.count(base, clock)

@@ -40,7 +40,7 @@ from crawl.storage.manifest import Snapshot
 class ScoreUpdaterOptions:
     """What the command line says."""
 
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def run(
     require_scores(crawl_dir)
     dataset = crawl_dir.dataset(WEBGRAPH)
     with crawl_dir.writing_crawldb(
-        "scoreupdater", config, clock, force=options.force
+        "scoreupdater", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         base = transaction.base
         assert base is not None

@@ -31,7 +31,7 @@ class AfterRun:
     directory: CrawlDir
     config: Config
     clock: Clock
-    force: bool = False
+    steal_lock: bool = False
 
 
 def run_after(step: Step, work: AfterRun) -> AfterResult:
@@ -96,49 +96,49 @@ def _lacks(name: str, directory: CrawlDir, names: Iterable[str] = ()) -> bool:
 def _invertlinks(work: AfterRun) -> Any:
     from crawl.phases import invertlinks
 
-    options = invertlinks.InvertLinksOptions(force=work.force)
+    options = invertlinks.InvertLinksOptions(steal_lock=work.steal_lock)
     return invertlinks.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _webgraph(work: AfterRun) -> Any:
     from crawl.phases import webgraph
 
-    options = webgraph.WebGraphOptions(force=work.force)
+    options = webgraph.WebGraphOptions(steal_lock=work.steal_lock)
     return webgraph.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _linkrank(work: AfterRun) -> Any:
     from crawl.phases import linkrank
 
-    options = linkrank.LinkRankOptions(force=work.force)
+    options = linkrank.LinkRankOptions(steal_lock=work.steal_lock)
     return linkrank.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _hostgraph(work: AfterRun) -> Any:
     from crawl.phases import hostgraph
 
-    options = hostgraph.HostGraphOptions(force=work.force)
+    options = hostgraph.HostGraphOptions(steal_lock=work.steal_lock)
     return hostgraph.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _scoreupdater(work: AfterRun) -> Any:
     from crawl.phases import scoreupdater
 
-    options = scoreupdater.ScoreUpdaterOptions(force=work.force)
+    options = scoreupdater.ScoreUpdaterOptions(steal_lock=work.steal_lock)
     return scoreupdater.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _dedup(work: AfterRun) -> Any:
     from crawl.phases import dedup
 
-    options = dedup.DedupOptions(force=work.force)
+    options = dedup.DedupOptions(steal_lock=work.steal_lock)
     return dedup.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _updatehostdb(work: AfterRun) -> Any:
     from crawl.phases import updatehostdb
 
-    options = updatehostdb.UpdateHostDbOptions(force=work.force)
+    options = updatehostdb.UpdateHostDbOptions(steal_lock=work.steal_lock)
     return updatehostdb.run(work.runner, work.directory, work.config, options, work.clock)
 
 
@@ -146,14 +146,14 @@ def _index(work: AfterRun) -> Any:
     from crawl.phases import index
     from crawl.phases.index_choice import IndexOptions
 
-    options = IndexOptions(force=work.force)
+    options = IndexOptions(steal_lock=work.steal_lock)
     return index.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _clean(work: AfterRun) -> Any:
     from crawl.phases import clean
 
-    options = clean.CleanOptions(force=work.force)
+    options = clean.CleanOptions(steal_lock=work.steal_lock)
     return clean.run(work.runner, work.directory, work.config, options, work.clock)
 
 

@@ -132,7 +132,7 @@ class RoundLoop:
     """Entered for the fetch of a segment, which can be asked to end."""
     parsing: Callable[[Segment], AbstractContextManager[object]] = nullcontext
     """Entered for the parse of a segment."""
-    force: bool = False
+    steal_lock: bool = False
     beside: Beside | None = None
     """How the rest of the rounds is done beside the fetches; None where it waits for them."""
     bounding: Bounding | None = None
@@ -183,7 +183,7 @@ class RoundLoop:
         what has ended it, if anything did. A stop file ends the crawl, and so this too."""
         if self._followed == len(self.rounds):
             return None
-        work = AfterRun(self.runner, self.directory, self.config, self.clock, self.force)
+        work = AfterRun(self.runner, self.directory, self.config, self.clock, self.steal_lock)
         for step in self.loop.then:
             if (stop := self.stop_requested()) is not None:
                 return stop
@@ -233,7 +233,7 @@ class RoundLoop:
         return self.loop.ends(len(self.rounds) + self._idle)
 
     def _inject(self, seeds: tuple[str, ...]) -> None:
-        options = InjectOptions(seeds, force=self.force)
+        options = InjectOptions(seeds, steal_lock=self.steal_lock)
         due = NextStep(inject_step(seeds))
         try:
             with self._timed(due, self.lane):
@@ -253,7 +253,7 @@ class RoundLoop:
             num_fetchers=self.options.num_fetchers or self.count_parts(),
             add_days=self.options.add_days,
             not_again=self._fetched_before() if self.options.add_days else (),
-            force=self.force,
+            steal_lock=self.steal_lock,
         )
         with self._timed(due, lane):
             done = generate.run(
@@ -314,7 +314,7 @@ class RoundLoop:
         (name,) = due.segments
         config = fetch_config(self.config, self.options)
         is_last = self.loop.ends(len(self.rounds) + self._idle + 1) is not None
-        options = FetchOptions(name, self.force, more_rounds=not is_last)
+        options = FetchOptions(name, self.steal_lock, more_rounds=not is_last)
         # the servers that the last round asked at its end are asked first now, perhaps
         stop = self._pause(self._fetched_at + Politeness.of(config).usual.delay_s)
         if stop is not None:
@@ -329,14 +329,14 @@ class RoundLoop:
 
     def _parse(self, due: NextStep, lane: Lane) -> StopReason | None:
         (name,) = due.segments
-        options = ParseOptions(segment=name, force=self.force)
+        options = ParseOptions(segment=name, steal_lock=self.steal_lock)
         with self._timed(due, lane), lane.parsing(self.directory.segments.segment(name)):
             done = parse.run(lane.runner, self.directory, self.config, options, self.clock)
         _remark(lane, due, done.took_over)
         return None
 
     def _update(self, due: NextStep, lane: Lane) -> StopReason | None:
-        options = UpdateDbOptions(segments=due.segments, force=self.force)
+        options = UpdateDbOptions(segments=due.segments, steal_lock=self.steal_lock)
         with self._timed(due, lane):
             done = updatedb.run(lane.runner, self.directory, self.config, options, self.clock)
         _remark(lane, due, done.took_over, *done.remarks)

@@ -111,12 +111,16 @@ STAGES = (
         (1,),
         1,
     ),
-    Stage("readdb", f"readdb {_CRAWL} --dump {{root}}/records --format json --force", (0,)),
-    Stage("readlinkdb", f"readlinkdb {_CRAWL} --dump {{root}}/links --format json --force", (0,)),
-    Stage("readhostdb", f"readhostdb {_CRAWL} --dump {{root}}/hosts --format json --force", (0,)),
+    Stage("readdb", f"readdb {_CRAWL} --dump {{root}}/records --format json --overwrite", (0,)),
+    Stage(
+        "readlinkdb", f"readlinkdb {_CRAWL} --dump {{root}}/links --format json --overwrite", (0,)
+    ),
+    Stage(
+        "readhostdb", f"readhostdb {_CRAWL} --dump {{root}}/hosts --format json --overwrite", (0,)
+    ),
     Stage(
         "nodedumper",
-        f"nodedumper {_CRAWL} --group host --format cc --output {{root}}/cc --force",
+        f"nodedumper {_CRAWL} --group host --format cc --output {{root}}/cc --overwrite",
         (0,),
     ),
     Stage("parse again", f"parse {_CRAWL} {{segment}} --reparse --no-filter", (0,)),

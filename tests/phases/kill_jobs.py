@@ -62,17 +62,19 @@ def generate_unmarked(address: str, top_n: int) -> None:
     )
 
 
-def update_db(address: str, again: bool, force: bool = False, **settings: object) -> None:
+def update_db(address: str, again: bool, repeat: bool = False, **settings: object) -> None:
     """`again`: with URLs normalised, which takes two steps more."""
     directory = CrawlDir(address)
     names = tuple(segment.name for segment in directory.segments.generated())
-    options = UpdateDbOptions(names if force else (), normalize=again, force=force)
+    options = UpdateDbOptions(
+        names if repeat else (), normalize=again, again=repeat, steal_lock=repeat
+    )
     updatedb.run(InProcess(), directory, Config.of(settings), options, SystemClock())
 
 
-def update_small_files(address: str, again: bool, force: bool = False) -> None:
+def update_small_files(address: str, again: bool, repeat: bool = False) -> None:
     """Where a file may have three rows."""
-    update_db(address, again, force, **{"crawldb.file.rows": 3})
+    update_db(address, again, repeat, **{"crawldb.file.rows": 3})
 
 
 def rebucket_db(address: str, buckets: int) -> None:

@@ -269,7 +269,7 @@ PUBLICATIONS = (
         (("delete cc/parts", "write cc/_SUCCESS"),),
         ("nodedumper",),
         "whole files without `_SUCCESS`",
-        "says that the folder is not empty; with `--force` it replaces them",
+        "says that the folder is not empty; with `--overwrite` it replaces them",
         "a dump that is not whole, as `_SUCCESS` is missing",
     ),
     Publication(
