@@ -140,9 +140,7 @@ def tantivy_alone(folder: Path, pages: Sequence[BenchPage]) -> Ask:
     def ask(query: str) -> list[str]:
         words = " ".join(_WORD.findall(query))
         for conjunction in (True, False):
-            parsed = index.parse_query(
-                words, ["title", "body"], conjunction_by_default=conjunction
-            )
+            parsed = index.parse_query(words, ["title", "body"], conjunction_by_default=conjunction)
             hits = searcher.search(parsed, 10).hits
             if hits:
                 return [str(searcher.doc(address)["url"][0]) for _, address in hits]
@@ -180,7 +178,9 @@ def fairness(place: Path, pages: Sequence[BenchPage], items: Sequence[KnownItem]
     of words in Latin letters."""
     labels = ("ar", "el", "", *("ru",) * 7)
     one = our_index(place / "one", pages, lambda number, page: "ru")
-    other = our_index(place / "other", pages, lambda number, page: labels[crc32(page.url.encode()) % 10])
+    other = our_index(
+        place / "other", pages, lambda number, page: labels[crc32(page.url.encode()) % 10]
+    )
     options = SearchOptions(limit=10, per_host=0)
     same, worst = 0, 0.0
     for item in items:
@@ -262,7 +262,9 @@ def _show(
     for query, place in results["ours"]["places"].items() if misses else ():
         if place != 1:
             others = [results[name]["places"][query] for name in ("SQLite FTS5", "tantivy alone")]
-            print(f"  {place or '-':>3}  FTS5 {others[0] or '-':>3}  tantivy {others[1] or '-':>3}  {query}")
+            print(
+                f"  {place or '-':>3}  FTS5 {others[0] or '-':>3}  tantivy {others[1] or '-':>3}  {query}"
+            )
 
 
 if __name__ == "__main__":

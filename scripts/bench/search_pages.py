@@ -114,7 +114,12 @@ def _parsed(contents: Sequence[Content], sandbox: Sandbox) -> Iterator[BenchPage
             main = found["main_text"] or extract(markup[row["url"]], markdown=False).text
             links = tuple((link["url"], link["anchor"]) for link in row["outlinks"])
             yield BenchPage(
-                row["url"], row["title"], found["text"], main or found["text"], row["language"], links
+                row["url"],
+                row["title"],
+                found["text"],
+                main or found["text"],
+                row["language"],
+                links,
             )
 
 
