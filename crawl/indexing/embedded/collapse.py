@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import tantivy
 
+from crawl.indexing.embedded.mirrors import host_families
 from crawl.indexing.embedded.near_texts import LikeTexts, is_nearly_same
 from crawl.indexing.embedded.record import Record
+
+_COMPARED_FOR_MIRRORS = 100
+"""The same for every page of results, so that they do not overlap."""
 
 
 @dataclass(slots=True)
@@ -32,8 +36,8 @@ class Candidate:
 
 
 class Collapse:
-    """Takes candidates, best first. What is passed over for its host is remembered too: its copy
-    on another host, a mirror, is no way around the bound."""
+    """Takes candidates, best first. A mirror is no way around the bound of a host: they have one
+    together (mirrors.py), and of a page that is passed over for its host, copies are too."""
 
     def __init__(
         self, read: Callable[[Candidate], Record], *, per_host: int, collapse: bool
@@ -48,17 +52,22 @@ class Collapse:
         self._like = LikeTexts()
         self._records: dict[int, Record] = {}
 
-    def choose(self, candidates: Iterable[Candidate], needed: int) -> list[Candidate]:
+    def choose(self, candidates: Sequence[Candidate], needed: int) -> list[Candidate]:
         """The first so many."""
         chosen: list[Candidate] = []
+        families: dict[int, int] = {}
+        if self._per_host and self._collapse:
+            best = candidates[:_COMPARED_FOR_MIRRORS]
+            families = host_families((each.host, each.sketch) for each in best)
         for candidate in candidates:
             if self._collapse and self._is_copy(candidate):
                 continue
-            if self._per_host and self._hosts[candidate.host] >= self._per_host:
+            host = families.get(candidate.host, candidate.host)
+            if self._per_host and self._hosts[host] >= self._per_host:
                 continue
             if len(chosen) >= needed:
                 break
-            self._hosts[candidate.host] += 1
+            self._hosts[host] += 1
             chosen.append(candidate)
         return chosen
 
