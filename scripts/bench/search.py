@@ -1,16 +1,16 @@
-"""How well a search finds a certain page of real documentation, beside SQLite FTS5 and tantivy alone.
+"""How well a search finds a certain page of real documentation, beside SQLite FTS5 and tantivy.
 
     ./scripts/bench/run search [--folder DIR] [--misses] [--json]
 
-Debian's packages of six manuals in five languages, 60 queries of people who look for one certain
+Debian's packages of six manuals in several languages, 60 queries of people who look for one certain
 page (search_queries.tsv, fixed before anything was tuned). MRR is the mean of 1/place of the first
 right page within the first ten, top 3 how many queries have one there. SQLite FTS5 has Porter's
 stemmer and a title that counts five times, tantivy the schema of its tutorials; both are given the
 main text, which serves them better than the whole page, and ask for any of the words where no page
 has all of them, as ours does. `fairness`: three tenths of the pages get other languages' labels, of
-languages whose stemmers leave Latin letters alone: how many queries have the same ten pages in the same order, and how
-far scores differ. The host's bound is off, for FTS5 and tantivy have none; `ours, 2 a host` has it.
-Exit code 1 where MRR is below that of another, or a label changes an order.
+languages whose stemmers leave Latin letters alone: how many queries have the same ten pages in the
+same order, and how far scores differ. The host's bound is off, for FTS5 and tantivy have none;
+`ours, 2 a host` has it. Exit code 1 where MRR is below another's, or a label changes an order.
 """
 
 from __future__ import annotations
@@ -110,7 +110,9 @@ def our_index(
             Counters(),
         )
         assert made is not None
-        writers[number % FOLDERS].add({**made.fields, "url": page.url}, replaces=False)
+        writers[number % FOLDERS].add(
+            {**made.fields, "url": page.url, "rest": made.rest}, replaces=False
+        )
     for writer in writers:
         writer.commit()
         writer.close()
@@ -262,9 +264,8 @@ def _show(
     for query, place in results["ours"]["places"].items() if misses else ():
         if place != 1:
             others = [results[name]["places"][query] for name in ("SQLite FTS5", "tantivy alone")]
-            print(
-                f"  {place or '-':>3}  FTS5 {others[0] or '-':>3}  tantivy {others[1] or '-':>3}  {query}"
-            )
+            shown = [f"{each or '-':>3}" for each in (place, *others)]
+            print(f"  {shown[0]}  FTS5 {shown[1]}  tantivy {shown[2]}  {query}")
 
 
 if __name__ == "__main__":

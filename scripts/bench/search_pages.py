@@ -1,4 +1,4 @@
-"""Pages of real documentation for the search bench: Debian's packages, parsed as a crawl parses them.
+"""Pages of real documentation for the search bench: Debian's packages, parsed as in a crawl.
 
 A package is fetched by apt-get into the folder that is given, once; pages are parsed once too and
 kept beside it. Of translated manuals only the pages that are translated count: the others are

@@ -10,6 +10,7 @@ needed until they are mapped into memory, and is gone when the collection is ope
 from __future__ import annotations
 
 import json
+import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -25,6 +26,7 @@ from crawl.indexing.embedded.writer import check_folder
 from crawl.indexing.file_sum import FileSum
 
 _META = META_FILES[0]
+_TRIES = 20
 
 
 class Collection:
@@ -56,21 +58,36 @@ class Collection:
 
 
 def _opened(places: Sequence[Path]) -> tuple[tantivy.Searcher, int]:
-    with tempfile.TemporaryDirectory(prefix="nutria-search-") as passing:
-        together = Path(passing)
-        segments: list[dict[str, Any]] = []
-        meta: dict[str, Any] = {}
-        for place in places:
-            meta = json.loads((place / _META).read_bytes())
-            segments += meta["segments"]
-            for file in place.iterdir():
-                if file.name.partition(".")[0] and not file.name.endswith(".json"):
-                    (together / file.name).symlink_to(file)
-        if not places:
-            index = tantivy.Index(schema(), passing)
-        else:
-            (together / _META).write_text(json.dumps({**meta, "segments": segments, "opstamp": 0}))
-            index = tantivy.Index.open(passing)
+    together = Path(tempfile.mkdtemp(prefix="nutria-search-"))
+    try:
+        segments = _linked_segments(places, together)
+        index = tantivy.Index.open(str(together)) if places else tantivy.Index(schema())
         index.config_reader("manual")  # nothing changes there: no thread is to look
         index.reload()
         return index.searcher(), sum(segment["max_doc"] for segment in segments)
+    finally:
+        _remove(together)
+
+
+def _linked_segments(places: Sequence[Path], together: Path) -> list[dict[str, Any]]:
+    """Makes a folder of the segments of all folders; the segments."""
+    segments: dict[str, dict[str, Any]] = {}
+    for place in places:
+        meta: dict[str, Any] = json.loads((place / _META).read_bytes())
+        segments |= {segment["segment_id"]: segment for segment in meta["segments"]}
+        for file in place.iterdir():
+            name, link = file.name, together / file.name
+            if not name.startswith(".") and not name.endswith(".json") and not link.exists():
+                link.symlink_to(file)
+        together_meta = {**meta, "segments": list(segments.values()), "opstamp": 0}
+        (together / _META).write_text(json.dumps(together_meta))
+    return list(segments.values())
+
+
+def _remove(folder: Path) -> None:
+    """Deletes a folder in which a thread of tantivy's, which looks for changes until it is told
+    that there are none, may just be making its lock."""
+    for _ in range(_TRIES):
+        shutil.rmtree(folder, ignore_errors=True)
+        if not folder.exists():
+            return
