@@ -55,10 +55,7 @@ class Collapse:
     def choose(self, candidates: Sequence[Candidate], needed: int) -> list[Candidate]:
         """The first so many."""
         chosen: list[Candidate] = []
-        families: dict[int, int] = {}
-        if self._per_host and self._collapse:
-            best = candidates[:_COMPARED_FOR_MIRRORS]
-            families = host_families((each.host, each.sketch) for each in best)
+        families = self._families(candidates[:_COMPARED_FOR_MIRRORS])
         for candidate in candidates:
             if self._collapse and self._is_copy(candidate):
                 continue
@@ -70,6 +67,13 @@ class Collapse:
             self._hosts[host] += 1
             chosen.append(candidate)
         return chosen
+
+    def _families(self, best: Sequence[Candidate]) -> dict[int, int]:
+        """The hosts that have mirrors; not looked for where no host comes near its bound."""
+        hosts = Counter(each.host for each in best) if self._per_host and self._collapse else {}
+        if len(hosts) < 2 or max(hosts.values()) < self._per_host:
+            return {}
+        return host_families((each.host, each.sketch) for each in best)
 
     def record(self, candidate: Candidate) -> Record:
         """What is stored of a candidate."""

@@ -159,12 +159,15 @@ class EmbeddedIndex:
                 fields_of.SKETCH,
             )
         ]
+        # many pages have the same score and date
+        logs = {score: (log_of(score), weights.of_links(score)) for score in set(columns[0])}
+        fresh = {dated: weights.of_freshness(dated, now_ms) for dated in set(columns[1])}
         found = [
             Candidate(
                 address,
-                weighted / log_of(score),
-                weights.of_links(score),
-                weights.of_freshness(dated, now_ms),
+                weighted / logs[score][0],
+                logs[score][1],
+                fresh[dated],
                 score,
                 host,
                 text,

@@ -8,7 +8,6 @@ themselves are compared.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from hashlib import blake2b
 from zlib import crc32
@@ -24,7 +23,9 @@ _SAME = 0.9
 _PARTS = 4
 _LIKE = 2
 """Parts of the sketches that must be equal for two texts to be compared."""
-_PIECE_END = re.compile(r"(?<=[aehknsty0368]) |[.!?:;|。！？、，のをに的了이]+ ?")
+_PIECE_ENDS = tuple(
+    end.encode() for end in ("n ", "d ", "r ", "u ", "0 ", "5 ", ". ", "! ", "? ", "。", "、", "，")
+)
 """Where a text is parted: by what it says there, so that a word more or less changes one piece or
 two, and in C, for a page has thousands of words."""
 _MULTIPLIERS = np.array(
@@ -50,8 +51,10 @@ def sketch_of(text: str) -> int:
     """The sketch of a text; 0 where it is too short to have one."""
     if len(text) < _LEAST_TEXT:
         return 0
-    pieces = _PIECE_END.split(text)
-    hashes = np.array([crc32(each.encode()) for each in pieces], np.uint64) + np.uint64(1)
+    data = text.encode()
+    for end in _PIECE_ENDS:
+        data = data.replace(end, b"\n")
+    hashes = np.array([*map(crc32, data.split(b"\n"))], np.uint64) + np.uint64(1)
     mixed = (hashes[:, None] * _MULTIPLIERS) >> np.uint64(32)
     least = mixed.min(axis=0) & np.uint64(0xFFFF)
     found = 0

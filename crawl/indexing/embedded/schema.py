@@ -47,6 +47,8 @@ _PLAIN = "plain"
 _CUT = "cut"
 _LONGEST_WORD = 80
 """Bytes of a word; longer ones are no words, but encoded data."""
+_MOST_KEPT, _LONGEST_KEPT = 100_000, 40
+"""Pieces of a text whose words are remembered for each group, and characters of one."""
 
 
 @cache
@@ -89,8 +91,30 @@ def analyzer(group: str) -> tantivy.TextAnalyzer:
 
 def cut_text(text: str, group: str) -> str:
     """The words of a text as the index has them, with blanks between: tantivy's own analyzers go
-    with a field, and here one field has the words of all languages."""
-    return " ".join(analyzer(group).analyze(text))
+    with a field, and here one field has the words of all languages. What stands between blanks is
+    cut once and remembered, for most of it is met again."""
+    return " ".join(filter(None, map(_pieces(group).__getitem__, text.split())))
+
+
+class _Pieces(dict[str, str]):
+    """What stands between two blanks of a text → its words."""
+
+    def __init__(self, group: str) -> None:
+        super().__init__()
+        self._analyzer = analyzer(group)
+
+    def __missing__(self, piece: str) -> str:
+        words = " ".join(self._analyzer.analyze(piece))
+        if len(piece) <= _LONGEST_KEPT:
+            if len(self) >= _MOST_KEPT:
+                self.clear()
+            self[piece] = words
+        return words
+
+
+@cache
+def _pieces(group: str) -> _Pieces:
+    return _Pieces(group)
 
 
 def register_analyzers(index: tantivy.Index) -> None:
