@@ -28,11 +28,14 @@ from crawl.indexing.embedded.answers import (
 )
 from crawl.indexing.embedded.collapse import Candidate, Collapse
 from crawl.indexing.embedded.collection import Collection
+from crawl.indexing.embedded.corrections import Corrections
+from crawl.indexing.embedded.languages import group_of
 from crawl.indexing.embedded.query_plan import QueryPlan, field_query, plan_query
 from crawl.indexing.embedded.query_text import ParsedQuery, parse_query
 from crawl.indexing.embedded.ranking import Weights, log_of
 from crawl.indexing.embedded.record import Record, stored_record
 from crawl.indexing.embedded.snippets import Highlighter
+from crawl.indexing.embedded.words import plain_form
 from crawl.indexing.file_sum import FileSum
 
 MOST_RESULTS = 1_000
@@ -103,7 +106,16 @@ class EmbeddedIndex:
             least is not None and found.total > 0,
             self._facets(plan, options.facets, least) if options.facets else {},
             tuple(plan.uncorrected),
+            self._did_you_mean(query, plan, found.total if least is None else 0)
+            if options.typos
+            else "",
         )
+
+    def _did_you_mean(self, query: str, plan: QueryPlan, pages: int) -> str:
+        language = plan.parsed.language
+        groups = [group_of(language)] if language else self._collection.groups
+        corrections = Corrections(self._collection, groups)
+        return corrections.corrected_query(plain_form(query), plan.words, pages)
 
     def _most_words(self, plan: QueryPlan, wanted: int) -> int | None:
         """How many of the words, at least a third and not all, some page has together; None where

@@ -269,7 +269,8 @@ def count_word(word: Word, collection: Collection) -> None:
         word.idf = 1.0
         word.fields = [each for each in word.fields if _terms_from(each, collection, 1)]
         return
-    kept, most = [], []
+    kept: list[FieldForms] = []
+    most: list[int] = []
     for each in word.fields:
         counts = {
             form: [collection.pages_with(each.field, token) for token in form]

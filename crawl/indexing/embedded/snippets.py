@@ -113,9 +113,8 @@ class Highlighter:
         found: list[_Match] = []
         part = text[begin:end]
         if self._numbers:
-            folded = _folded(part)
-            words = _ASCII_WORD if folded.isascii() else _WORD
-            for match in self._words(folded, words):
+            folded = folded_text(part)
+            for match in self._words(folded):
                 number = self._number(match[0], group)
                 if number is not None:
                     found.append(_Match(begin + match.start(), begin + match.end(), number))
@@ -131,11 +130,12 @@ class Highlighter:
         found.sort(key=lambda each: (each.begin, each.end))
         return found
 
-    def _words(self, folded: str, pattern: re.Pattern[str]) -> Iterator[re.Match[str]]:
+    def _words(self, folded: str) -> Iterator[re.Match[str]]:
         """The words that begin as one of the query does; all where letters may differ."""
         if self._like:
-            yield from pattern.finditer(folded)
+            yield from words_of(folded)
             return
+        pattern = _word_pattern(folded)
         for beginning in self._beginnings:
             at = folded.find(beginning)
             for _ in range(_MOST_LOOKS):
@@ -192,6 +192,16 @@ class Highlighter:
         return (begin, end), best[0]
 
 
+def words_of(folded: str) -> Iterator[re.Match[str]]:
+    """The words of a folded text; pairs of characters, where there are no spaces, are none."""
+    return _word_pattern(folded).finditer(folded)
+
+
+def _word_pattern(folded: str) -> re.Pattern[str]:
+    # the set of all scripts without spaces costs time at every character
+    return _ASCII_WORD if folded.isascii() else _WORD
+
+
 def is_near(word: str, wanted: str, typos: int) -> bool:
     """Whether so few letters added, left out, changed or exchanged make one of the other."""
     if abs(len(word) - len(wanted)) > typos:
@@ -238,7 +248,8 @@ class _Folding(dict[int, int]):
 _FOLDING = _Folding()
 
 
-def _folded(text: str) -> str:
+def folded_text(text: str) -> str:
+    """A text in small letters without accents; every letter stays in its place."""
     return text.lower() if text.isascii() else text.translate(_FOLDING)
 
 

@@ -48,12 +48,11 @@ class TypoSearch:
         """The fields, of those given with the word as each may have it, that have words like it;
         None where that would be too much work."""
         every = [token for found in tokens.values() for token in found]
-        letters = min(map(len, every), default=0)
-        if not _SHORTEST <= letters <= _LONGEST:
+        typos = typos_of(min(every, key=len, default=""))
+        if not typos:
             return _NONE
         if not self._may_look(len(every)):
             return None
-        typos = 2 if letters >= _LONG else 1
         return LikeWords(
             typos,
             frozenset(
@@ -73,6 +72,13 @@ class TypoSearch:
     def _is_anywhere(self, field: str, token: str, typos: int) -> bool:
         query = fuzzy_query(field, token, typos)
         return bool(self._collection.searcher.search(query, 1, count=False).hits)
+
+
+def typos_of(word: str) -> int:
+    """How many letters of a word may be wrong."""
+    if not _SHORTEST <= len(word) <= _LONGEST:
+        return 0
+    return 2 if len(word) >= _LONG else 1
 
 
 def fuzzy_query(field: str, token: str, typos: int) -> tantivy.Query:
