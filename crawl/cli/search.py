@@ -124,6 +124,8 @@ def _show(answer: SearchAnswer) -> None:
         remark(f"search: too many words are on no page; not looked for with typos: {words}")
     if answer.corrected:
         remark(f"search: with typos: {', '.join(map(printable, answer.corrected))}")
+    if answer.did_you_mean:
+        remark(f"search: did you mean: {printable(answer.did_you_mean)}")
     if answer.is_relaxed:
         remark("search: no page has all of the words; these have some of them")
     pages = "page" if answer.total == 1 else "pages"
