@@ -3,6 +3,7 @@ would harm a tree's builder (crawl/html/guard.py)."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -11,6 +12,7 @@ from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, Attributes, feed
 from crawl.maincontent.blocks import Outline
 from crawl.maincontent.elements import BLOCKS, CONTAINERS, HIDDEN, PHRASES, is_hidden
+from crawl.maincontent.mathml import formula_text
 from crawl.maincontent.outline import OutlineReader
 
 MOST_NODES = 300_000
@@ -21,15 +23,23 @@ _ASKED = CONTAINERS | {"pre"}
 """Blocks whose attributes are looked at; for each of them that costs a microsecond."""
 _OFTEN_HIDDEN = frozenset(("p", "li", "h1", "h2", "h3", "h4", "dd", "dt", "tr"))
 _ASKED_TOO = _ASKED | _OFTEN_HIDDEN
+_ASKED_AND_ITEMS = _ASKED | {"li"}
+_NUMBERED = re.compile(rb"<li\s[^>]{0,200}?value")
+_CONTROLS = bytes((*range(9), 11, *range(14, 32)))
+_REFERENCE = re.compile(
+    rb"&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01])(?!\d)|[xX]0*(?:[0-8bBe-fE-F]|1[\da-fA-F])(?![\da-fA-F]));?"
+)
+"""To a control character."""
 
 
 def outline_of(data: bytes, *, everything: bool = False) -> Outline:
     """The outline of a page in valid UTF-8, in time that is linear in its length; without what
     is in `nav` and `footer`, unless `everything` is asked for."""
     reader = OutlineReader()
+    data = _without_marks(data)
     if is_safe_markup(data):
         tree = LexborHTMLParser(data)
-        asked = _ASKED_TOO if _may_hide(data) else _ASKED
+        asked = _asked(data.lower())
         skipped = HIDDEN if everything else HIDDEN | _ALWAYS_AROUND
         return reader.finish(is_cut=not _walk(tree.root, reader, asked, skipped))
     full = _Full()
@@ -59,6 +69,9 @@ def _walk(
             text(node.text_content or "")
             following = node.next
         elif tag in skipped or tag == "-comment":
+            following = node.next
+        elif tag == "math":
+            text(formula_text(node))
             following = node.next
         elif tag in VOID:
             if tag in ("br", "hr"):
@@ -109,7 +122,18 @@ class _Bounded:
         self._reader.start(tag, attributes)
 
 
-def _may_hide(data: bytes) -> bool:
-    """Whether a page may hide elements that are not asked otherwise."""
-    lowered = data.lower()
-    return b"hidden" in lowered or b"display" in lowered
+def _asked(lowered: bytes) -> frozenset[str]:
+    """The elements whose attributes are looked at on this page, in small letters."""
+    asked = _ASKED
+    if b"hidden" in lowered or b"display" in lowered:
+        asked = _ASKED_TOO
+    elif _NUMBERED.search(lowered):
+        asked = _ASKED_AND_ITEMS
+    return asked
+
+
+def _without_marks(data: bytes) -> bytes:
+    """Without control characters, of which ours are among the text's, and without references to
+    such."""
+    data = data.translate(None, _CONTROLS)
+    return _REFERENCE.sub(b"", data) if b"&#" in data else data
