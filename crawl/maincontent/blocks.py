@@ -40,10 +40,12 @@ class Enclosure:
         """The list of an item; 0 for a quotation."""
         self.number = number
         """Of an item, if its list is an ordered one."""
-        self.depth: int = 1 if parent is None else parent.depth + 1
-        around = 0 if parent is None else parent.items
-        self.items: int = around + 1 if list_id else around
+        self.depth = 1
+        self.items = 1 if list_id else 0
         """How many items are around the blocks in it."""
+        if parent is not None:
+            self.depth += parent.depth
+            self.items += parent.items
 
 
 class Block:

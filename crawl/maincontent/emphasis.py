@@ -80,7 +80,10 @@ def emphasized(text: str) -> str | None:
     its breaks. None if it has struck text of which Markdown cannot say so."""
     if not _EMPHASIS.search(text):
         return text.strip()
-    segments = _segments(text)
+    pieces = _EMPHASIS.split(text)
+    if _is_simple(pieces):
+        return _simple(pieces)
+    segments = _segments(pieces)
     if not any(segment.style for segment in segments):
         return "".join(segment.text for segment in segments).strip()
     pairs = _pairs(segments)
@@ -90,13 +93,36 @@ def emphasized(text: str) -> str | None:
     return _written(segments, pairs).strip()
 
 
+def _is_simple(pieces: list[str]) -> bool:
+    """Whether texts and marks are one pair of asterisks with text on both sides, as most are."""
+    if len(pieces) != 5 or pieces[1] != pieces[3] or pieces[1] not in (BOLD, ITALIC):
+        return False
+    before, _, inside, _, after = pieces
+    if not inside or inside.isspace():
+        return False
+    has_two_blanks = before.endswith(" ") and inside[0] == " "
+    return not has_two_blanks and not (inside[-1] == " " and after.startswith(" "))
+
+
+def _simple(pieces: list[str]) -> str:
+    before, mark, inside, _, after = pieces
+    words = inside.strip()
+    lead, tail = inside[: inside.index(words[0])], inside[len(inside.rstrip()) :]
+    if _is_delimiter((before + lead)[-1:], words[0], False) and _is_delimiter(
+        (tail + after)[:1], words[-1], False
+    ):
+        delimiter = _STARS[_BIT[mark]]
+        words = f"{delimiter}{words}{delimiter}"
+    return f"{before}{lead}{words}{tail}{after}".strip()
+
+
 # --- segments --------------------------------------------------------------------------
-def _segments(text: str) -> list[_Segment]:
-    """The text in segments, none of which begins or ends with a blank that is emphasized unlike
-    what is beside it."""
+def _segments(pieces: list[str]) -> list[_Segment]:
+    """Texts and marks as segments, none of which begins or ends with a blank that is emphasized
+    unlike what is beside it."""
     found: list[_Segment] = []
     style = 0
-    for piece in _EMPHASIS.split(text):
+    for piece in pieces:
         if piece in _BIT:
             style ^= _BIT[piece]
         elif piece == BREAK:

@@ -30,14 +30,15 @@ class _OpenList:
 
     def item(self, parent: Enclosure | None, attributes: Attributes) -> Enclosure:
         """The next item."""
+        if self._number is None and not self._is_reversed:
+            self.last = found = Enclosure(parent, self.id, None)
+            return found
         value = _integer(attributes.get("value")) if attributes else None
         if self._is_reversed:
             found = Enclosure(parent, self.id, 0)
             self._items.append((found, value))
-        elif self._number is None:
-            found = Enclosure(parent, self.id, None)
         else:
-            number = self._number if value is None else value
+            number = value if value is not None else self._number or 0
             found = Enclosure(parent, self.id, number)
             self._number = number + 1
         self.last = found
@@ -64,18 +65,19 @@ class Enclosures:
 
     def start(self, tag: str, attributes: Attributes) -> None:
         current = self.current
-        may_deepen = current is None or current.depth < MOST_DEPTH
-        is_list = tag not in ("li", "blockquote")
-        if is_list:
+        is_list = False
+        if tag == "li":
+            if self._lists and (current is None or current.depth < MOST_DEPTH):
+                self.current = self._lists[-1].item(current, attributes)
+        elif tag == "blockquote":
+            if current is None or current.depth < MOST_DEPTH:
+                self.current = Enclosure(current, 0, None)
+        else:
+            is_list = True
             if self._outer and self._outer[-1][1] and self._lists[-1].last is not None:
                 self.current = self._lists[-1].last  # a list between items: browsers indent it
             self._list_count += 1
             self._lists.append(_OpenList(self._list_count, tag, attributes))
-        elif tag == "blockquote":
-            if may_deepen:
-                self.current = Enclosure(current, 0, None)
-        elif self._lists and may_deepen:
-            self.current = self._lists[-1].item(current, attributes)
         self._outer.append((current, is_list))
 
     def end(self) -> None:

@@ -159,7 +159,7 @@ class OutlineReader:
         if not buffer:
             return
         links, self._link_length = self._link_length, 0
-        text = self._phrases.take(code=self._code > 0)
+        text = self._phrases.take(self._code > 0)
         if not text:
             return
         enclosure = self._enclosures.current

@@ -54,7 +54,7 @@ class Phrases:
             self._marks.remove(mark)  # it is the last
             self.pieces.append(mark)
 
-    def take(self, *, code: bool) -> str:
+    def take(self, is_code: bool) -> str:
         """The text of the block, which ends here; without marks where it is code. Nothing where
         it has no words."""
         pieces = self.pieces
@@ -64,10 +64,10 @@ class Phrases:
         pieces.clear()
         pieces.extend(self._marks)
         self._taken += 1
-        if code:
+        if is_code:
             return without_struck(raw).translate(_WITHOUT_MARKS).strip("\n").rstrip()
         text = " ".join(raw.split())
-        return "" if text[:1] in MARKS and not text.strip(MARKS_AND_BLANK) else text
+        return text if text.strip(MARKS_AND_BLANK) else ""
 
     def _end_raised(self, tag: str) -> None:
         taken, start = self._raised.pop()

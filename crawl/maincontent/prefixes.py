@@ -22,22 +22,35 @@ _TEXTS = (Kind.PARAGRAPH, Kind.ITEM)
 class Place:
     """Where a block stands."""
 
-    plain_gap: str = ""
-    """Between it and the one before, in plain text."""
     gap: str = ""
-    """The same in Markdown."""
+    """Between it and the one before."""
     first: str = ""
-    """Before its first line, in Markdown."""
+    """Before its first line."""
     others: str = ""
     """Before its other lines."""
 
 
 _BEGINNING = Place()
-_OUTSIDE = Place("\n\n", "\n\n")
+_OUTSIDE = Place("\n\n")
+
+
+def plain_gap(before: Block | None, block: Block) -> str:
+    """What stands between two blocks in plain text: nothing but the end of a line before the items
+    of a list."""
+    if before is None:
+        return ""
+    item, around = block.enclosure, before.enclosure
+    if item is None or around is None or not item.list_id:
+        return "\n\n"
+    while around is not None:
+        if around is item:
+            return "\n\n"
+        around = around.parent
+    return "\n"
 
 
 class Places:
-    """Places one block after the other."""
+    """Places one block after the other, in Markdown."""
 
     def __init__(self) -> None:
         self._before: Block | None = None
@@ -55,18 +68,16 @@ class Places:
         around = _around(block.enclosure)
         shared = self._shared(around)
         opened = around[shared:]
-        plain_gap, gap = "", ""
+        gap = ""
         if before is not None:
-            plain_gap = gap = "\n\n"
-            if opened and opened[0].list_id and (shared or self._enclosures):
-                plain_gap = "\n"
+            gap = "\n\n"
             if self._is_tight(before, opened, shared):
                 gap = "\n"
             elif shared:
                 gap = f"\n{''.join(self._indents[:shared]).rstrip()}\n"
         kept = "".join(self._indents[:shared])
         first = kept + self._open(opened, shared, is_text=block.kind in _TEXTS)
-        return Place(plain_gap, gap, first, kept + "".join(self._indents[shared:]))
+        return Place(gap, first, kept + "".join(self._indents[shared:]))
 
     def _shared(self, around: list[Enclosure]) -> int:
         """How many enclosures the block has in common with the one before."""

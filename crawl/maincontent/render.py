@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from crawl.maincontent.blocks import BOLD, BREAK, CODE, ITALIC, MARKS, STRIKE, Block, Kind
 from crawl.maincontent.markdown import cell, heading, inline
 from crawl.maincontent.phrases import without_struck
-from crawl.maincontent.prefixes import Place, Places
+from crawl.maincontent.prefixes import Place, Places, plain_gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,17 +55,19 @@ def _rendered(blocks: Sequence[Block], spell: _Speller, *, is_markdown: bool) ->
     headings: list[Heading] = []
     length = 0
     places = Places()
+    before: Block | None = None
     for block in blocks:
         text = spell(block)
         if not text:
             continue
-        place = places.place(block)
         if is_markdown:
+            place = places.place(block)
             gap = place.gap
-            if place.first or place.others:
+            if place.first:
                 text = _prefixed(text, place)
         else:
-            gap = place.plain_gap
+            gap = plain_gap(before, block)
+            before = block
         if gap:
             pieces.append(gap)
             length += len(gap)
@@ -77,6 +79,8 @@ def _rendered(blocks: Sequence[Block], spell: _Speller, *, is_markdown: bool) ->
 
 
 def _prefixed(text: str, place: Place) -> str:
+    if "\n" not in text:
+        return place.first + text
     first, *others = text.split("\n")
     blank = place.others.rstrip()
     return "\n".join(

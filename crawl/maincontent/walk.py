@@ -127,7 +127,7 @@ def _asked(lowered: bytes) -> frozenset[str]:
     asked = _ASKED
     if b"hidden" in lowered or b"display" in lowered:
         asked = _ASKED_TOO
-    elif _NUMBERED.search(lowered):
+    elif b"value" in lowered and _NUMBERED.search(lowered):
         asked = _ASKED_AND_ITEMS
     return asked
 
