@@ -3,7 +3,7 @@ reader of CommonMark takes them for it, and characters that it would take for so
 a backslash.
 
 A backslash stands only where it is needed, for datasets want clean text: `snake_case`, `2 * 3` and
-a lone `[1]` stay as they are. tests/exporting/page/test_markdown.py holds it against a parser.
+a lone `[1]` stay as they are. tests/maincontent/ holds it against a parser.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ _AROUND_ROLES = frozenset(
 )
 _AROUND = re.compile(
     r"(?:^|[\s_-])(?:"
-    r"nav|navbar|navigation|navi|menus?|submenu|breadcrumbs?|crumbs|side-?bar|side|rail"
+    r"nav|navheader|navfooter|navbar|navigation|navi|menus?|submenu|breadcrumbs?|crumbs|side-?bar|side|rail"
     r"|footer|foot|bottom|copyright|cookies?|consent|gdpr|privacy"
     r"|shar(?:e|ing)|social|sharedaddy|addthis|related|recommend(?:ed|ations?)?|recirc"
     r"|similar|also|teasers?|promos?|promotion|sponsor(?:ed)?|outbrain|taboola"

@@ -166,6 +166,7 @@ class OutlineReader:
         kind = Kind.PARAGRAPH
         if self._heading:
             kind = Kind.HEADING
+            text = text.removesuffix("¶").rstrip() or text  # a link to the heading itself
         elif self._code:
             kind = Kind.CODE
         elif enclosure is not None and enclosure.items:

@@ -24,6 +24,8 @@ _ASKED = CONTAINERS | {"pre"}
 _OFTEN_HIDDEN = frozenset(("p", "li", "h1", "h2", "h3", "h4", "dd", "dt", "tr"))
 _ASKED_TOO = _ASKED | _OFTEN_HIDDEN
 _ASKED_AND_ITEMS = _ASKED | {"li"}
+_FORMULA_AGAIN = "katex-html"
+"""The name of spans that show what a `math` beside them says."""
 _NUMBERED = re.compile(rb"<li\s[^>]{0,200}?value")
 _CONTROLS = bytes((*range(9), 11, *range(14, 32)))
 _REFERENCE = re.compile(
@@ -91,6 +93,8 @@ def _walk(
                 reader.start_phrase(tag, node.attributes if tag == "code" else _NO_ATTRIBUTES)
                 above.append((node, tag, -1))
             else:
+                if tag in asked and _FORMULA_AGAIN in (node.attributes.get("class") or ""):
+                    following = None
                 above.append((node, "", -1))
         while following is None and above:
             node, tag, around = above.pop()
@@ -129,7 +133,7 @@ def _asked(lowered: bytes) -> frozenset[str]:
         asked = _ASKED_TOO
     elif b"value" in lowered and _NUMBERED.search(lowered):
         asked = _ASKED_AND_ITEMS
-    return asked
+    return asked | {"span"} if _FORMULA_AGAIN.encode() in lowered else asked
 
 
 def _without_marks(data: bytes) -> bytes:

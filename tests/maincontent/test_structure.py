@@ -104,5 +104,11 @@ def test_struck_text_and_formulas(page: str, markdown: str, plain: str) -> None:
     assert rendered(page, markdown=False) == plain
 
 
+def test_a_formula_that_is_set_twice_is_said_once() -> None:
+    math = "<math><semantics><mi>x</mi><annotation encoding=TeX>x^2</annotation></semantics></math>"
+    katex = f"<span class=katex>{math}<span class=katex-html aria-hidden=true>x2</span></span>"
+    assert rendered(f"<p>So <span>it</span> is {katex}.</p>") == "So it is x^2."
+
+
 def test_control_characters_of_a_page_are_no_marks() -> None:
     assert rendered("<p>a\x05b&#5;c&#x05;d &#65;</p>") == "abcd A"
