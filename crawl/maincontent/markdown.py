@@ -75,7 +75,7 @@ def cell(blocks: Sequence[Block], around: Enclosure | None) -> str:
 
 def _cell_lines(block: Block, marker: str) -> Iterator[str]:
     if block.kind is Kind.CODE:
-        lines = block.text.translate(_WITHOUT_MARKS).split("\n")
+        lines = without_struck(block.text).translate(_WITHOUT_MARKS).split("\n")
         yield from (f"{CODE}{line}{CODE}" for line in lines if line.strip())
     else:
         yield f"{marker}{block.text}"
