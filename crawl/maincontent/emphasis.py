@@ -284,7 +284,10 @@ def _is_mixed(bits: int) -> bool:
 def _is_delimiter(outside: str, inside: str, is_mixed: bool) -> bool:
     """Whether every reader takes a delimiter between the two for the beginning or the end of
     emphasis."""
-    if side(inside) is Side.WORD and not is_mixed:
+    within = side(inside)
+    if within is Side.BLANK:
+        return False
+    if within is Side.WORD and not is_mixed:
         return True
     return side(outside) in (Side.BLANK, Side.PUNCTUATION)
 

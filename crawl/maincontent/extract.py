@@ -6,7 +6,9 @@ import re
 
 from selectolax.lexbor import LexborHTMLParser
 
+from crawl.maincontent.blocks import STRIKE, Block
 from crawl.maincontent.boilerplate import main_blocks
+from crawl.maincontent.phrases import without_struck
 from crawl.maincontent.render import Rendered, as_markdown, as_text
 from crawl.maincontent.walk import outline_of
 
@@ -26,4 +28,14 @@ def extract(markup: bytes, *, markdown: bool, tree: LexborHTMLParser | None = No
     blocks = main_blocks(outline_of(markup, tree=tree))
     if sum(len(block.text) for block in blocks) < _ENOUGH and _AROUND.search(markup):
         blocks = main_blocks(outline_of(markup, everything=True, tree=tree))
+    _mend_struck(blocks)
     return as_markdown(blocks) if markdown else as_text(blocks)
+
+
+def _mend_struck(blocks: list[Block]) -> None:
+    """Takes most of a page as valid where it is struck out: somebody forgot to end it."""
+    struck = sum(len(each.text) - len(without_struck(each.text)) for each in blocks)
+    if struck and 2 * struck > sum(len(each.text) for each in blocks):
+        for block in blocks:
+            for each in (block, *(inner for row in block.rows for cell in row for inner in cell)):
+                each.text = each.text.replace(STRIKE, "")

@@ -75,7 +75,7 @@ def cell(blocks: Sequence[Block], around: Enclosure | None) -> str:
 
 def _cell_lines(block: Block, marker: str) -> Iterator[str]:
     if block.kind is Kind.CODE:
-        lines = block.text.translate(_WITHOUT_MARKS).split("\n")
+        lines = without_struck(block.text).translate(_WITHOUT_MARKS).split("\n")
         yield from (f"{CODE}{line}{CODE}" for line in lines if line.strip())
     else:
         yield f"{marker}{block.text}"
@@ -124,7 +124,9 @@ def _spelled(text: str) -> tuple[str, list[str]]:
     spans: list[str] = []
     placed = _with_places(text, spans) if CODE in text else text
     spelled = emphasized(_escaped(placed, spans))
-    return _spelled(without_struck(text)) if spelled is None else (spelled, spans)
+    if spelled is None:
+        return _spelled(_BLANKS.sub(" ", without_struck(text)).strip())
+    return spelled, spans
 
 
 def _finished(text: str, spans: list[str]) -> str:
@@ -177,20 +179,12 @@ def _escaped(text: str, spans: Sequence[str]) -> str:
         piece = found[0]
         first = piece[0]
         if first in runs:
-            if not runs[first]:
-                return piece
-            is_alone = first != "`" and not any(_opens_and_closes(text, found, first))
-            if is_alone and not _touches_mark(text, found):
+            if not runs[first] or (first != "`" and not any(_opens_and_closes(text, found, first))):
                 return piece
             return "".join(f"\\{each}" for each in piece)
         if first == "\\":
-            following = text[found.end() : found.end() + 1]
-            needed = (
-                not following
-                or following in PUNCTUATION
-                or following == SPAN
-                or _touches_mark(text, found)
-            )
+            following = _after(text, found.end())
+            needed = not following or following in PUNCTUATION or following in MARKS + SPAN
         elif first == "<":
             following = text[found.end() : found.end() + 1]
             needed = has_tags and (has_addresses or _is_tag(following))
@@ -217,8 +211,8 @@ def _may_pair(text: str, character: str) -> bool:
 
 def _opens_and_closes(text: str, found: re.Match[str], character: str) -> tuple[bool, bool]:
     """Whether any reader may take a run of delimiters for a beginning, and for an end."""
-    before = side(text[found.start() - 1 : found.start()] if found.start() else "")
-    after = side(text[found.end() : found.end() + 1])
+    before = side(_before(text, found.start()))
+    after = side(_after(text, found.end()))
     opens, closes = _may_flank(before, after), _may_flank(after, before)
     if character == "_":  # which has no meaning between letters
         within = Side.WORD
@@ -226,15 +220,19 @@ def _opens_and_closes(text: str, found: re.Match[str], character: str) -> tuple[
     return opens, closes
 
 
-def _touches_mark(text: str, found: re.Match[str]) -> bool:
-    """Whether a mark is beside this, or behind a blank, which may not stay between them."""
-    beside = text[max(0, found.start() - 2) : found.start()], text[found.end() : found.end() + 2]
-    return (
-        beside[0][-1:] in _MARKS
-        or beside[1][:1] in _MARKS
-        or (beside[0][-1:] == " " and beside[0][:1] in _MARKS)
-        or (beside[1][:1] == " " and beside[1][1:] in _MARKS)
-    )
+def _before(text: str, start: int) -> str:
+    """The character before this; of a blank behind a mark the mark, for that blank may not stay."""
+    before = text[start - 1 : start] if start else ""
+    if before == " " and start > 1 and text[start - 2] in _MARKS:
+        return text[start - 2]
+    return before
+
+
+def _after(text: str, end: int) -> str:
+    after = text[end : end + 1]
+    if after == " " and text[end + 1 : end + 2] in _MARKS:
+        return text[end + 1]
+    return after
 
 
 def _may_flank(outside: Side, inside: Side) -> bool:

@@ -55,8 +55,8 @@ class Phrases:
             self.pieces.append(mark)
 
     def take(self, is_code: bool) -> str:
-        """The text of the block, which ends here; without marks where it is code. Nothing where
-        it has no words."""
+        """The text of the block, which ends here; where it is code, without marks but those that
+        strike out all of it. Nothing where it has no words."""
         pieces = self.pieces
         if self._marks:
             pieces.extend(reversed(self._marks))
@@ -65,7 +65,11 @@ class Phrases:
         pieces.extend(self._marks)
         self._taken += 1
         if is_code:
-            return without_struck(raw).translate(_WITHOUT_MARKS).strip("\n").rstrip()
+            text = without_struck(raw).translate(_WITHOUT_MARKS).strip("\n").rstrip()
+            if not text and STRIKE in raw:
+                struck = raw.translate(_WITHOUT_MARKS).strip("\n").rstrip()
+                return f"{STRIKE}{struck}{STRIKE}" if struck else ""
+            return text
         text = " ".join(raw.split())
         return text if text.strip(MARKS_AND_BLANK) else ""
 

@@ -99,7 +99,7 @@ def plain(text: str) -> str:
 def _plain_block(block: Block) -> str:
     if block.kind is Kind.TABLE:
         return "\n".join(" | ".join(map(_plain_cell, row)) for row in block.rows)
-    return block.text if block.kind is Kind.CODE else plain(block.text)
+    return without_struck(block.text) if block.kind is Kind.CODE else plain(block.text)
 
 
 def _plain_cell(blocks: list[Block]) -> str:
@@ -108,9 +108,10 @@ def _plain_cell(blocks: list[Block]) -> str:
 
 def _markdown_block(block: Block) -> str:
     if block.kind is Kind.CODE:
-        longest = max((len(found[0]) for found in _FENCE.finditer(block.text)), default=2)
+        text = without_struck(block.text)
+        longest = max((len(found[0]) for found in _FENCE.finditer(text)), default=2)
         fence = "`" * (longest + 1)
-        return f"{fence}{block.language}\n{block.text}\n{fence}"
+        return f"{fence}{block.language}\n{text}\n{fence}" if text else ""
     if block.kind is Kind.TABLE:
         return _table(block)
     if block.level:

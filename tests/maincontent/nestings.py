@@ -267,7 +267,8 @@ class _Maker:
         return "".join(make(depth) for make in makers)
 
     def nesting(self) -> Nesting:
-        markup = "".join(self._blocks(4) for _ in range(self.chance.randint(1, 2)))
+        depth = self.chance.choice((2, 3, 3, 3, 4))
+        markup = "".join(self._blocks(depth) for _ in range(self.chance.randint(1, 2)))
         return Nesting(markup, self.words, self.is_spaced, self.whole_lists)
 
 

@@ -75,6 +75,7 @@ def test_structure_is_kept(page: str, markdown: str) -> None:
         ("a<del>, b</del>c", "ac", "ac"),  # Markdown cannot say it
         ("<h2>A <del>B</del></h2>", "## A", "A"),
         ("<pre>a <del>b</del> c</pre>", "```\na  c\n```", "a  c"),
+        ("a<del><pre>b</pre></del>", "a", "a"),
         ("a <ins>b</ins>", "a b", "a b"),
         ("x<sup>2</sup>", "x²", "x²"),
         ("x<sup>-1</sup>y<sup>n</sup>", "x⁻¹yⁿ", "x⁻¹yⁿ"),
@@ -102,6 +103,14 @@ def test_structure_is_kept(page: str, markdown: str) -> None:
 def test_struck_text_and_formulas(page: str, markdown: str, plain: str) -> None:
     assert rendered(page) == markdown
     assert rendered(page, markdown=False) == plain
+
+
+def test_a_page_most_of_which_is_struck_out_has_its_text() -> None:
+    page = f"<p>Title<strike><p>{WORDS}<pre>code</pre><table><tr><td>a<td>b<tr><td>c<td>d</table>"
+    assert extract(page.encode(), markdown=False).text == (
+        f"Title\n\n{WORDS}\n\ncode\n\na | b\nc | d"
+    )
+    assert "~~" not in extract(page.encode(), markdown=True).text
 
 
 def test_a_formula_that_is_set_twice_is_said_once() -> None:
