@@ -36,6 +36,7 @@ from crawl.facade.indexing import Indexing
 from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
+from crawl.facade.refreshing import Refreshing
 from crawl.facade.repeats import Repeats
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
@@ -77,6 +78,7 @@ class Crawl(
     Searching,
     Links,
     Maintenance,
+    Refreshing,
     Repeats,
     WebStats,
     Readers,

@@ -216,6 +216,7 @@ CAPTIONS = {
     "net": "DNS and address rules",
     "urls": "URLs, hosts, domains, partition keys",
     "interfaces": "what plugins implement",
+    "maincontent": "a page without menus, as text or Markdown",
     "html": "HTML as tokens and as a tree",
     "telemetry": "metrics, traces, logs",
     "config": "typed properties, layers, rule files",

@@ -25,6 +25,7 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "run": ("run",),
     "inject": ("inject",),
     "sitemap": ("sitemap",),
+    "refresh": ("refresh",),
     "generate": ("generate",),
     "fetch": ("fetch",),
     "parse": ("parse",),
@@ -46,7 +47,7 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "mergelinkdb": ("mergelinkdb",),
     "simulate": ("simulate",),
     "plan": ("crawl.plan",),
-    "status": ("status", "hosts_left_alone", "phase_costs"),
+    "status": ("status", "hosts_left_alone", "phase_costs", "behind"),
     "readdb": ("stats", "lookup", "top", "crawldb"),
     "readlinkdb": ("inlinks", "linkdb"),
     "dust": ("dust",),
@@ -95,7 +96,7 @@ def public_methods() -> dict[str, Callable[..., object]]:
 def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
-        *("check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
+        *("behind", "check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
         *("domainstats", "dump_hostgraph", "dump_hosts", "dust", "explain", "export"),
         *(
             "fetch",
@@ -110,7 +111,8 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
         *("index", "inject", "inlinks", "invertlinks"),
         *("linkdb", "linkrank", "linkstats", "lookup", "mergelinkdb", "mirrors"),
         *("nodedumper", "nodereader", "pages"),
-        *("parse", "phase_costs", "protocolstats", "rebucket", "repair", "rollback", "run"),
+        *("parse", "phase_costs", "protocolstats", "rebucket", "refresh", "repair"),
+        *("rollback", "run"),
         *("scoreupdater", "search", "segment", "segments", "simulate", "sitemap", "snapshots"),
         *("stats", "status", "top", "top_hosts", "updatedb", "updatehostdb"),
         "webgraph",

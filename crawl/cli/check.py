@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 
 import click
 
-from crawl.cli.common.options import crawl_dir_argument, force_option, json_option, with_config
+from crawl.cli.common.options import crawl_dir_argument, json_option, steal_lock_option, with_config
 from crawl.cli.common.output import print_json, print_table, remark
 from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
@@ -33,7 +33,7 @@ FAULTS_FOUND = 1
 )
 @click.option("-q", "--quiet", is_flag=True, help="No progress, only results and errors.")
 @json_option
-@force_option
+@steal_lock_option
 @with_config
 def command(
     crawl_dir: str,
@@ -41,7 +41,7 @@ def command(
     repairs: bool,
     quiet: bool,
     as_json: bool,
-    force: bool,
+    steal_lock: bool,
     config: Config,
 ) -> int:
     """Find damage in CRAWL_DIR: every pointer, manifest, mark and table file of the CrawlDb, the
@@ -77,7 +77,7 @@ def command(
     done: list[str] = []
     left = found
     if repairs and (found.faults or leftovers):
-        done = repair_crawl(directory, found, config, clock, force=force)
+        done = repair_crawl(directory, found, config, clock, steal_lock=steal_lock)
         left = _check(directory, deep=deep, quiet=quiet)
     if as_json:
         print_json(

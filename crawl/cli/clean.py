@@ -6,7 +6,13 @@ import click
 
 from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
-from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
+from crawl.cli.common.options import (
+    crawl_dir_argument,
+    json_option,
+    steal_lock_option,
+    with_config,
+    with_spark,
+)
 from crawl.cli.common.output import print_json, print_remarks
 from crawl.cli.index import read_params, summarize
 from crawl.config import Config
@@ -17,7 +23,7 @@ from crawl.spark.runners import SparkOptions
 @crawl_dir_argument
 @click.option("--params", default="", metavar="K=V&K=V", help="Parameters of all index writers.")
 @click.option("--no-commit", is_flag=True, help="Leave it to the servers when to commit.")
-@click.option("--force", is_flag=True, help="Take the lock even if its owner seems to be alive.")
+@steal_lock_option
 @with_if_due
 @json_option
 @with_spark
@@ -26,7 +32,7 @@ def command(
     crawl_dir: str,
     params: str,
     no_commit: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -43,7 +49,7 @@ def command(
     """
     given = read_params(params)
     with open_crawl(crawl_dir, config, spark, command="clean") as web:
-        done = web.clean(params=given, commit=not no_commit, force=force)
+        done = web.clean(params=given, commit=not no_commit, steal_lock=steal_lock)
     print_remarks(done)
     if as_json:
         values = {"snapshot": done.index_snapshot, "documents": done.documents}

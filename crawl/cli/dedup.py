@@ -11,8 +11,8 @@ from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -95,7 +95,7 @@ _REPORTED = 1000
     metavar="FILE",
     help=f"Write these groups (default: {_REPORTED}) to a file, .json or .parquet.",
 )
-@force_option
+@steal_lock_option
 @with_if_due
 @json_option
 @with_spark
@@ -112,7 +112,7 @@ def command(
     groups: int | None,
     urls: int,
     file: str | None,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -146,7 +146,7 @@ def command(
             groups=wanted,
             urls=urls,
             preview=pairs if preview else 0,
-            force=force,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if file is not None:

@@ -7,8 +7,8 @@ import click
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -60,7 +60,7 @@ from crawl.spark.runners import SparkOptions
 )
 @click.option("--filter", "filters", is_flag=True, help="Leave out URLs that filters reject today.")
 @click.option("--overwrite", is_flag=True, help="Replace an earlier export in OUT.")
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -75,7 +75,7 @@ def command(
     segments: tuple[str, ...],
     filters: bool,
     overwrite: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -108,7 +108,7 @@ def command(
             segments=names,
             filter=filters,
             overwrite=overwrite,
-            force=force,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if as_json:

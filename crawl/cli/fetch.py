@@ -9,8 +9,8 @@ from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -36,7 +36,7 @@ from crawl.spark.runners import SparkOptions
     help="A further round follows: a tail of few slow hosts is left for it (fetcher.tail.cut).",
 )
 @if_due_option
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -46,7 +46,7 @@ def command(
     threads: int | None,
     more_rounds: bool,
     if_due: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -69,7 +69,9 @@ def command(
         (segment,) = work.segments
     try:
         with open_crawl(crawl_dir, config, spark, command="fetch") as web:
-            done = web.fetch(segment, threads=threads, more_rounds=more_rounds, force=force)
+            done = web.fetch(
+                segment, threads=threads, more_rounds=more_rounds, steal_lock=steal_lock
+            )
     except Interrupted as interrupted:
         if not isinstance(interrupted.result, PhaseResult):
             remark(f"fetch: {interrupted}")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import click
 
 from crawl.cli.common.opening import open_crawl
-from crawl.cli.common.options import crawl_dir_argument, force_option, with_config
+from crawl.cli.common.options import crawl_dir_argument, steal_lock_option, with_config
 from crawl.cli.common.output import print_remarks, remark
 from crawl.config import Config
 
@@ -20,9 +20,9 @@ from crawl.config import Config
     metavar="N",
     help="Snapshots to keep (default: crawldb.snapshots.keep).",
 )
-@force_option
+@steal_lock_option
 @with_config
-def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> None:
+def command(crawl_dir: str, keep: int | None, steal_lock: bool, config: Config) -> None:
     """Forget old snapshots of the CrawlDb of CRAWL_DIR and delete files that no kept one
     names, and what killed commands left unfinished. Writers do this themselves; run it to keep
     fewer.
@@ -37,7 +37,7 @@ def command(crawl_dir: str, keep: int | None, force: bool, config: Config) -> No
       crawl gc mycrawl --keep 1
     """
     with open_crawl(crawl_dir, config, command="gc") as web:
-        done = web.gc(keep, force=force)
+        done = web.gc(keep, steal_lock=steal_lock)
     print_remarks(done)
     remark(
         f"gc: forgot {_named(done.forgotten)}, kept {_named(done.kept)};"

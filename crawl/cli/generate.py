@@ -8,8 +8,8 @@ from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -49,7 +49,7 @@ NOTHING_DUE = 1
     "--no-norm", is_flag=True, help="Count a host under its own name, not its normalised one."
 )
 @if_due_option
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -63,7 +63,7 @@ def command(
     no_filter: bool,
     no_norm: bool,
     if_due: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -90,7 +90,7 @@ def command(
             expr=expr,
             filter=False if no_filter else None,
             normalize=False if no_norm else None,
-            force=force,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if as_json:
@@ -153,6 +153,7 @@ _REJECTIONS = (
     "url_filters_rejected",
     "schedule_rejected",
     "wait_for_update",
+    "selected_before",
     "host_waits",
     "hosts_waiting",
     "trap.same_signature",

@@ -6,11 +6,12 @@ import click
 
 from crawl.buckets.hostgraph.centrality import Centrality
 from crawl.buckets.webgraph.dump import NodeGroup
+from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -36,7 +37,8 @@ from crawl.spark.runners import SparkOptions
     " any size (default: exact below 10,000 hosts).",
 )
 @top_option(20, "hosts")
-@force_option
+@steal_lock_option
+@with_if_due
 @json_option
 @with_spark
 @with_config
@@ -45,7 +47,7 @@ def command(
     group: str,
     centrality: str | None,
     top: int,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -64,7 +66,7 @@ def command(
       crawl hostgraph mycrawl --centrality hyperball --json
     """
     with open_crawl(crawl_dir, config, spark, command="hostgraph") as web:
-        done = web.hostgraph(group=group, centrality=centrality, top=top, force=force)
+        done = web.hostgraph(group=group, centrality=centrality, top=top, steal_lock=steal_lock)
     if is_answered(done, as_json, top=done.top):
         return
     if done.top:

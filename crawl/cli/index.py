@@ -11,6 +11,7 @@ from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
     json_option,
+    steal_lock_option,
     with_config,
     with_segments,
     with_spark,
@@ -52,7 +53,7 @@ from crawl.spark.runners import SparkOptions
     is_flag=True,
     help="Make the index anew, of all segments; what is there is replaced when it is done.",
 )
-@click.option("--force", is_flag=True, help="Take the lock even if its owner seems to be alive.")
+@steal_lock_option
 @with_if_due
 @json_option
 @with_spark
@@ -70,7 +71,7 @@ def command(
     params: str,
     no_commit: bool,
     rebuild: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -106,7 +107,7 @@ def command(
             params=given,
             commit=not no_commit,
             rebuild=rebuild,
-            force=force,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if as_json:

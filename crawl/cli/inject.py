@@ -7,8 +7,8 @@ import click
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -34,7 +34,7 @@ from crawl.spark.runners import SparkOptions
     is_flag=True,
     help="Normalise and filter the URLs already in the CrawlDb too.",
 )
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -46,7 +46,7 @@ def command(
     no_filter: bool,
     no_normalize: bool,
     filter_normalize_all: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -74,7 +74,7 @@ def command(
             filter=not no_filter,
             normalize=not no_normalize,
             filter_normalize_all=filter_normalize_all,
-            force=force,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if as_json:

@@ -10,6 +10,7 @@ from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
     json_option,
+    steal_lock_option,
     with_config,
     with_segments,
     with_spark,
@@ -25,11 +26,12 @@ from crawl.spark.runners import SparkOptions
 @click.option("--no-normalize", is_flag=True, help="Take the URLs of both pages as they are.")
 @click.option("--no-filter", is_flag=True, help="Take links that the URL filters reject.")
 @click.option(
-    "--force",
+    "--again",
     is_flag=True,
     help="Invert named segments again, in place of what they brought before, or whose parse is"
-    " not whole; take the lock even if its owner seems to be alive.",
+    " not whole.",
 )
+@steal_lock_option
 @with_if_due
 @json_option
 @with_spark
@@ -39,7 +41,8 @@ def command(
     segments: tuple[str, ...],
     no_normalize: bool,
     no_filter: bool,
-    force: bool,
+    again: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -56,12 +59,16 @@ def command(
     Examples:
       crawl invertlinks mycrawl
       crawl invertlinks mycrawl 20261115093000 --no-normalize --no-filter
-      crawl invertlinks mycrawl --segments 20261115093000 --force
+      crawl invertlinks mycrawl --segments 20261115093000 --again
       crawl invertlinks mycrawl -D linkdb.ignore.internal.links=false
     """
     with open_crawl(crawl_dir, config, spark, command="invertlinks") as web:
         done = web.invertlinks(
-            segments, normalize=not no_normalize, filter=not no_filter, force=force
+            segments,
+            normalize=not no_normalize,
+            filter=not no_filter,
+            again=again,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if as_json:

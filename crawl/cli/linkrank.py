@@ -8,8 +8,8 @@ from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -58,7 +58,7 @@ from crawl.spark.runners import SparkOptions
     help="With --pagerank: spam, as URLs, hosts or domains, one a line. These pages, and those"
     " that link to little else, hand nothing on.",
 )
-@force_option
+@steal_lock_option
 @with_if_due
 @json_option
 @with_spark
@@ -71,7 +71,7 @@ def command(
     by_domain: bool,
     seeds: str | None,
     deny: str | None,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -95,7 +95,7 @@ def command(
             by_domain=by_domain,
             seeds=seeds,
             deny=deny,
-            force=force,
+            steal_lock=steal_lock,
         )
     if is_answered(done, as_json):
         return

@@ -34,6 +34,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "run": ("crawl.cli.run", "crawl in rounds: all phases, one after the other"),
     "inject": ("crawl.cli.inject", "add seed URLs to the CrawlDb"),
     "sitemap": ("crawl.cli.sitemap", "add the URLs that sites list in their sitemaps"),
+    "refresh": ("crawl.cli.refresh", "make the URLs of a host or pattern due now"),
     "generate": ("crawl.cli.generate", "select due URLs into new segments"),
     "fetch": ("crawl.cli.fetch", "fetch a segment, politely"),
     "parse": ("crawl.cli.parse", "extract text, data and links from a fetched segment"),
@@ -183,11 +184,27 @@ def _run(arguments: Sequence[str] | None) -> None:
 def _usage_message(error: click.ClickException) -> str:
     """What is wrong with a command line, and where to look."""
     message = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption) and error.option_name == "--force":
+        message = _meanings_of_force(error)
     message = message.replace("a valid integer range", "a whole number").replace(
         "a valid float range", "a number"
     )
     context = error.ctx if isinstance(error, click.UsageError) else None
     return message if context is None else f"{message}; see `{context.command_path} --help`"
+
+
+_FORCED = {
+    "--again": "takes segments once more",
+    "--steal-lock": "takes the lock from whoever has it",
+    "--overwrite": "replaces what is there",
+}
+"""What people may mean by --force, which Nutch's commands and older lines have."""
+
+
+def _meanings_of_force(error: click.NoSuchOption) -> str:
+    known = {name for each in error.ctx.command.params for name in each.opts} if error.ctx else ()
+    meant = [f"{name} {what}" for name, what in _FORCED.items() if name in known]
+    return "there is no --force" + (f": {', '.join(meant)}" if meant else "")
 
 
 def _fail(message: str, code: int, *, bug: bool = False) -> None:

@@ -8,8 +8,8 @@ from crawl.cli.common.counter_rows import counter_rows
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -30,7 +30,7 @@ from crawl.spark.runners import SparkOptions
 @click.option(
     "--rebucket", is_flag=True, help="Also merge LinkDbs that have another number of buckets."
 )
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -40,7 +40,7 @@ def command(
     normalize: bool,
     filters: bool,
     rebucket: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -59,7 +59,7 @@ def command(
     """
     with open_crawl(crawl_dir, config, spark, command="mergelinkdb") as web:
         done = web.mergelinkdb(
-            others, normalize=normalize, filter=filters, rebucket=rebucket, force=force
+            others, normalize=normalize, filter=filters, rebucket=rebucket, steal_lock=steal_lock
         )
     print_remarks(done)
     if as_json:

@@ -39,7 +39,7 @@ COMMON_CRAWL = "cc"
 @click.option(
     "--as-eff", is_flag=True, help="Text with = between name and value, for Solr's file fields."
 )
-@click.option("--force", is_flag=True, help="With --output: replace an older list in FOLDER.")
+@click.option("--overwrite", is_flag=True, help="With --output: replace an older list in FOLDER.")
 @json_option
 @with_spark
 @with_config
@@ -55,7 +55,7 @@ def command(
     output: str | None,
     list_format: str | None,
     as_eff: bool,
-    force: bool,
+    overwrite: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -83,7 +83,7 @@ def command(
         if chosen or top or sums or greatest or as_eff:
             raise UsageError("--format cc writes the whole graph: give it no other option")
         with open_crawl(crawl_dir, config, spark, command="nodedumper") as web:
-            vertices, edges = web.dump_hostgraph(output, group=group, force=force)
+            vertices, edges = web.dump_hostgraph(output, group=group, overwrite=overwrite)
         if as_json:
             print_json({f"{group}s": vertices, "links": edges, "folder": output})
         else:
@@ -95,8 +95,8 @@ def command(
         raise UsageError("give one of --sum and --max")
     if (sums or greatest) and group is None:
         raise UsageError("--sum and --max go with --group host or --group domain")
-    if (list_format or force) and output is None:
-        raise UsageError("--format and --force go with --output FOLDER")
+    if (list_format or overwrite) and output is None:
+        raise UsageError("--format and --overwrite go with --output FOLDER")
     if as_eff and list_format not in (None, ListFormat.TEXT):
         raise UsageError(f"--as-eff goes with text, not with --format {list_format}")
     if as_eff and as_json and output is None:
@@ -110,7 +110,7 @@ def command(
             output=output,
             format=list_format or "text",
             separator="=" if as_eff else "\t",
-            force=force,
+            overwrite=overwrite,
         )
     if output is not None and as_json:
         print_json({"lines": rows, "folder": output})

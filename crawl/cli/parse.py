@@ -9,8 +9,8 @@ from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -27,7 +27,7 @@ from crawl.spark.runners import SparkOptions
 @click.option("--no-filter", is_flag=True, help="Keep links that the URL filters reject.")
 @click.option("--no-normalize", is_flag=True, help="Leave links as the pages have them.")
 @if_due_option
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -38,7 +38,7 @@ def command(
     no_filter: bool,
     no_normalize: bool,
     if_due: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -65,7 +65,7 @@ def command(
             reparse=reparse,
             filter=not no_filter,
             normalize=not no_normalize,
-            force=force,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if as_json:

@@ -78,7 +78,7 @@ Result = TypeVar("Result")
     help="With --dump: a share of the records, by chance.",
 )
 @click.option("--snapshot", "number", type=int, help="Read this snapshot instead of the current.")
-@click.option("--force", is_flag=True, help="With --dump: replace an older dump in FOLDER.")
+@click.option("--overwrite", is_flag=True, help="With --dump: replace an older dump in FOLDER.")
 @json_option
 @with_spark
 @with_config
@@ -98,7 +98,7 @@ def command(
     expr: str | None,
     sample: float | None,
     number: int | None,
-    force: bool,
+    overwrite: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -132,7 +132,7 @@ def command(
                 "--retry": retry is not None,
                 "--expr": expr,
                 "--sample": sample is not None,
-                "--force": force,
+                "--overwrite": overwrite,
             },
         },
     )
@@ -168,11 +168,11 @@ def command(
         def make_room() -> None:
             nonlocal begun
             # begun: the snapshot was forgotten, and what is there is ours
-            readdb.make_room(output, force=force or begun)
+            readdb.make_room(output, overwrite=overwrite or begun)
             begun = True
 
         def written(snapshot: Snapshot) -> int:
-            readdb.check_room(output, force=force or begun)
+            readdb.check_room(output, overwrite=overwrite or begun)
             return _dump(directory, snapshot, dumping, expr, spark, config, make_room)
 
         rows = reading(written)

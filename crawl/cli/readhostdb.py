@@ -37,7 +37,7 @@ NOT_FOUND = 1
 @click.option(
     "--expr", help="With --top or --dump: only hosts that this Spark SQL condition holds for."
 )
-@click.option("--force", is_flag=True, help="With --dump: replace an older dump in FOLDER.")
+@click.option("--overwrite", is_flag=True, help="With --dump: replace an older dump in FOLDER.")
 @json_option
 @with_spark
 @with_config
@@ -50,7 +50,7 @@ def command(
     dump_format: str | None,
     columns: str | None,
     expr: str | None,
-    force: bool,
+    overwrite: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -73,7 +73,7 @@ def command(
         "--format": (dump_format, ("--dump",)),
         "--columns": (columns, ("--dump",)),
         "--expr": (expr, ("--top", "--dump")),
-        "--force": (force, ("--dump",)),
+        "--overwrite": (overwrite, ("--dump",)),
     }
     for option, (given, owners) in belongs.items():
         if given and chosen[0] not in owners:
@@ -92,7 +92,7 @@ def command(
         if dump:
             names = [name.strip() for name in (columns or "").split(",") if name.strip()]
             form = dump_format or "parquet"
-            count = web.dump_hosts(dump, format=form, columns=names, expr=expr, force=force)
+            count = web.dump_hosts(dump, format=form, columns=names, expr=expr, overwrite=overwrite)
             if as_json:
                 print_json({"hosts": count, "folder": dump})
             else:

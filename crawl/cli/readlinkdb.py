@@ -34,7 +34,7 @@ from crawl.storage.folder import Folder, absolute
     " csv and text escape what terminals and spreadsheets would obey.  [default: parquet]",
 )
 @click.option("--regex", help="With --dump: only URLs that match as a whole (RE2 syntax).")
-@click.option("--force", is_flag=True, help="With --dump: replace an older dump in FOLDER.")
+@click.option("--overwrite", is_flag=True, help="With --dump: replace an older dump in FOLDER.")
 @json_option
 @with_spark
 @with_config
@@ -44,7 +44,7 @@ def command(
     dump: str | None,
     dump_format: str | None,
     regex: str | None,
-    force: bool,
+    overwrite: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -64,7 +64,11 @@ def command(
         raise UsageError("give one of --url and --dump FOLDER")
     directory = CrawlDir(crawl_dir)
     if url is not None:
-        for option, given in (("--format", dump_format), ("--regex", regex), ("--force", force)):
+        for option, given in (
+            ("--format", dump_format),
+            ("--regex", regex),
+            ("--overwrite", overwrite),
+        ):
             if given:
                 raise UsageError(f"{option} goes with --dump, not with --url")
         return _show_url(directory, decoded_argument(url), config, as_json=as_json)
@@ -76,7 +80,7 @@ def command(
         DumpFormat(dump_format or "parquet"),
         checked_regex(regex),
     )
-    make_room(job.output, force=force)
+    make_room(job.output, overwrite=overwrite)
     with spark.runner("readlinkdb", config, rows=snapshot.rows) as runner:
         rows = readlinkdb.dump(runner, directory, job)
     if as_json:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from crawl.cli.common.opening import open_crawl
-from crawl.cli.common.options import crawl_dir_argument, force_option, with_config, with_spark
+from crawl.cli.common.options import crawl_dir_argument, steal_lock_option, with_config, with_spark
 from crawl.cli.common.output import remark
 from crawl.config import Config
 from crawl.spark.runners import SparkOptions
@@ -20,10 +20,12 @@ from crawl.spark.runners import SparkOptions
     required=True,
     help="How many; a multiple of the present number.",
 )
-@force_option
+@steal_lock_option
 @with_spark
 @with_config
-def command(crawl_dir: str, buckets: int, force: bool, spark: SparkOptions, config: Config) -> None:
+def command(
+    crawl_dir: str, buckets: int, steal_lock: bool, spark: SparkOptions, config: Config
+) -> None:
     """Give the CrawlDb of CRAWL_DIR more buckets, when its files pass 256 MB or the cluster
     has more cores than the CrawlDb has buckets.
 
@@ -32,7 +34,7 @@ def command(crawl_dir: str, buckets: int, force: bool, spark: SparkOptions, conf
       crawl rebucket mycrawl --buckets 64
     """
     with open_crawl(crawl_dir, config, spark, command="rebucket") as web:
-        done = web.rebucket(buckets, force=force)
+        done = web.rebucket(buckets, steal_lock=steal_lock)
     if done.remarks:
         remark(f"rebucket: {done.remarks[0]}: nothing to do")
         return

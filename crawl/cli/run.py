@@ -11,14 +11,15 @@ import click
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
 from crawl.cli.common.output import print_json, remark
 from crawl.cli.common.rounds_view import (
     TerminalObserver,
+    behind_line,
     ending_line,
     limit_lines,
     print_totals,
@@ -27,7 +28,8 @@ from crawl.cli.common.rounds_view import (
 from crawl.cli.main import INTERRUPTED
 from crawl.config import Config
 from crawl.facade.results import Interrupted, RunResult
-from crawl.rounds import STOP_FILE, UNBOUNDED, RoundOptions
+from crawl.rounds import AFTER_ROUNDS, STOP_FILE, UNBOUNDED, RoundOptions
+from crawl.rounds.derived import behind, read_facts
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -78,6 +80,13 @@ _DEFAULTS = RoundOptions()
     f" (default: the configuration's, else {_DEFAULTS.time_limit_min:g}).",
 )
 @click.option(
+    "--add-days",
+    type=float,
+    metavar="N",
+    default=0.0,
+    help="Fetch also what becomes due within this many days, each URL once.",
+)
+@click.option(
     *("-w", "--wait"),
     metavar="TIME",
     help="Where nothing is due, look again after this time (30s, 10m, 2h, 1d), or as soon as a"
@@ -89,8 +98,16 @@ _DEFAULTS = RoundOptions()
     help="With --until-empty or --rounds -1: parse, updatedb and generate while the next list is"
     " fetched (default: crawl.rounds.overlap).",
 )
+@click.option(
+    "--then",
+    multiple=True,
+    metavar="STEP[,STEP]",
+    help="What follows the rounds: "
+    + ", ".join(step.name for step in AFTER_ROUNDS)
+    + ". With --wait it follows each of them.",
+)
 @click.option("--dry-run", is_flag=True, help="Show what would be done, and do nothing.")
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -103,10 +120,12 @@ def command(
     num_fetchers: int | None,
     num_threads: int | None,
     time_limit_fetch: float | None,
+    add_days: float,
     wait: str | None,
     overlap: bool | None,
+    then: tuple[str, ...],
     dry_run: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -118,11 +137,18 @@ def command(
     it now, gracefully, with exit code 130. Exit code 1: nothing was due. Hosts that do not
     answer are left alone for longer each time (`crawl status`), and do not hold up the others.
 
+    --then takes what the rounds brought into links, ranks, duplicates and the index, each step as
+    its command does it without options, in the order in which they build on each other. A step
+    that has nothing to do is passed over. Nothing follows an interruption or a .STOP: run the
+    same command again.
+
     \b
     Examples:
       crawl run mycrawl --seeds seeds.txt --rounds 3 -D http.agent.name=mybot
+      crawl run mycrawl --seeds seeds.txt --until-empty --then invertlinks,dedup,index,clean
       crawl run mycrawl --until-empty --top-n 10000
       crawl run mycrawl --until-empty --overlap
+      crawl run mycrawl --until-empty --add-days 7
       crawl run mycrawl --rounds -1 --wait 1h
       crawl run mycrawl --dry-run
     """
@@ -133,7 +159,9 @@ def command(
         "num_fetchers": num_fetchers,
         "threads": num_threads,
         "time_limit_min": time_limit_fetch,
+        "add_days": add_days,
         "wait": wait,
+        "then": then,
     }
     if dry_run:
         _show_plan(crawl_dir, config, seeds, shape, as_json=as_json)
@@ -141,7 +169,7 @@ def command(
     observer = partial(TerminalObserver, "run", quiet=spark.quiet, tables=not as_json)
     try:
         with open_crawl(crawl_dir, config, spark, command="run", observer=observer) as web:
-            done = web.run(files=seeds, overlap=overlap, force=force, **shape)
+            done = web.run(files=seeds, overlap=overlap, steal_lock=steal_lock, **shape)
     except Interrupted as interrupted:
         assert isinstance(interrupted.result, RunResult)
         done = interrupted.result
@@ -155,16 +183,21 @@ def command(
                 "rounds": [asdict(each) for each in done.rounds],
                 "hosts_waiting": done.hosts_waiting,
                 "next_host_ms": done.next_host_ms,
+                "after": [asdict(each) for each in done.after],
             }
         )
     else:
         print_totals(done.rounds)
     for line in limit_lines(done.rounds, config):
         remark(f"run: {line}")
+    left = behind_line(crawl_dir, behind(read_facts(CrawlDir(crawl_dir))))
+    if left is not None:
+        remark(f"run: {left}")
     remark(f"run: {ending_line(crawl_dir, done)}")
     if done.ending == "interrupted":
         return INTERRUPTED
-    return 0 if done.rounds or done.ending == "stop_file" else NOTHING_DONE
+    is_worked = bool(done.rounds) or any(step.is_done for step in done.after)
+    return 0 if is_worked or done.ending == "stop_file" else NOTHING_DONE
 
 
 def _show_plan(

@@ -8,8 +8,8 @@ from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -20,13 +20,13 @@ from crawl.spark.runners import SparkOptions
 
 @click.command("scoreupdater")
 @crawl_dir_argument
-@force_option
+@steal_lock_option
 @with_if_due
 @json_option
 @with_spark
 @with_config
 def command(
-    crawl_dir: str, force: bool, as_json: bool, spark: SparkOptions, config: Config
+    crawl_dir: str, steal_lock: bool, as_json: bool, spark: SparkOptions, config: Config
 ) -> None:
     """Make the scores of the link graph of CRAWL_DIR those of its CrawlDb. URLs that the graph
     does not know get link.score.updater.clear.score.
@@ -37,7 +37,7 @@ def command(
       crawl scoreupdater mycrawl -D link.score.updater.clear.score=0.1
     """
     with open_crawl(crawl_dir, config, spark, command="scoreupdater") as web:
-        done = web.scoreupdater(force=force)
+        done = web.scoreupdater(steal_lock=steal_lock)
     if is_answered(done, as_json):
         return
     counters = done.counters

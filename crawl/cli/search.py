@@ -13,6 +13,7 @@ from crawl.indexing.embedded.answers import SearchAnswer, SearchHit, SearchOptio
 from crawl.indexing.embedded.snippets import Snippet
 from crawl.inspect.search import CrawlSearch
 from crawl.printable import printable
+from crawl.rounds.derived import behind_lines
 from crawl.storage.crawl_dir import CrawlDir
 
 NOT_FOUND = 1
@@ -101,6 +102,8 @@ def command(
         print_json(answer.values())
     else:
         _show(answer)
+    for line in behind_lines(CrawlDir(crawl_dir), ("index", "clean")):
+        remark(f"search: {line}")
     return 0 if answer.hits else NOT_FOUND
 
 
@@ -121,6 +124,8 @@ def _show(answer: SearchAnswer) -> None:
         remark(f"search: too many words are on no page; not looked for with typos: {words}")
     if answer.corrected:
         remark(f"search: with typos: {', '.join(map(printable, answer.corrected))}")
+    if answer.did_you_mean:
+        remark(f"search: did you mean: {printable(answer.did_you_mean)}")
     if answer.is_relaxed:
         remark("search: no page has all of the words; these have some of them")
     pages = "page" if answer.total == 1 else "pages"

@@ -7,8 +7,8 @@ import click
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_spark,
 )
@@ -53,7 +53,7 @@ from crawl.spark.runners import SparkOptions
 )
 @click.option("--no-filter", is_flag=True, help="Take URLs that the URL filters reject.")
 @click.option("--no-normalize", is_flag=True, help="Take URLs as they are written.")
-@force_option
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -66,7 +66,7 @@ def command(
     num_fetchers: int | None,
     no_filter: bool,
     no_normalize: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -98,7 +98,7 @@ def command(
             num_fetchers=num_fetchers,
             filter=not no_filter,
             normalize=not no_normalize,
-            force=force,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if as_json:

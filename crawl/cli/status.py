@@ -17,6 +17,7 @@ from crawl.errors import UsageError
 from crawl.inspect.phase_costs import phase_costs
 from crawl.inspect.segments import hosts_left_alone, segments_status
 from crawl.model.costs import EngineCosts
+from crawl.rounds.derived import behind, read_facts
 from crawl.storage.crawl_dir import CrawlDir
 
 _HOSTS_SHOWN = 10
@@ -29,10 +30,21 @@ _HOSTS_SHOWN = 10
 @click.option(
     "--phases", "only_phases", is_flag=True, help="List what the phases of the last round cost."
 )
+@click.option(
+    "--behind",
+    "only_behind",
+    is_flag=True,
+    help="List the derived tables that are behind what they are made from.",
+)
 @json_option
 @with_config
 def command(
-    crawl_dir: str, only_hosts: bool, only_phases: bool, as_json: bool, config: Config
+    crawl_dir: str,
+    only_hosts: bool,
+    only_phases: bool,
+    only_behind: bool,
+    as_json: bool,
+    config: Config,
 ) -> None:
     """Show how far the segments of CRAWL_DIR are, also while another process fetches them.
 
@@ -40,6 +52,9 @@ def command(
     `updated`: the CrawlDb has taken it in; or it is the command that works on it now. Hosts
     that do not answer are left alone for a time that doubles (backoff): the first of them are
     listed, and all of them with --hosts.
+
+    Tables that are made from others (LinkDb, link graph, index …) are listed where they are behind,
+    with the command that brings each up to date; --behind lists nothing else.
 
     With --phases, each phase since the newest segment was generated: when it began, how long it
     took, Spark's jobs and tasks, the bytes that it read from and wrote to the crawl's folders,
@@ -51,14 +66,18 @@ def command(
       crawl status mycrawl
       crawl status mycrawl --phases
       crawl status mycrawl --hosts --json
+      crawl status mycrawl --behind
       watch crawl status mycrawl
     """
     directory = CrawlDir(crawl_dir)
-    if only_hosts and only_phases:
-        raise UsageError("--hosts and --phases exclude each other")
+    if only_hosts + only_phases + only_behind > 1:
+        raise UsageError("--hosts, --phases and --behind exclude each other")
     directory.require_crawldb()
     if only_phases:
         _show_phases(directory, as_json=as_json)
+        return
+    if only_behind:
+        _show_behind(directory, as_json=as_json, first=True)
         return
     hosts = hosts_left_alone(directory, config, SystemClock())
     if only_hosts:
@@ -73,6 +92,16 @@ def command(
     if hosts:
         _show_hosts(hosts[:_HOSTS_SHOWN], as_json=False, first=False)
         remark(f"status: {waiting_hosts_text(len(hosts), hosts[0]['until'])}")
+    _show_behind(directory, as_json=False, first=False)
+
+
+def _show_behind(directory: CrawlDir, *, as_json: bool, first: bool) -> None:
+    rows = [each.values(directory.address) for each in behind(read_facts(directory))]
+    if as_json:
+        print_json(rows)
+    elif rows or first:
+        cells = [[row[name] for name in ("table", "reason", "command")] for row in rows]
+        print_table("behind", ["behind", "why", "command"], cells, first=first)
 
 
 def _show_hosts(hosts: Sequence[dict[str, Any]], *, as_json: bool, first: bool) -> None:

@@ -9,6 +9,7 @@ from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
     json_option,
+    steal_lock_option,
     with_config,
     with_segments,
     with_spark,
@@ -31,11 +32,11 @@ from crawl.spark.runners import SparkOptions
 )
 @if_due_option
 @click.option(
-    "--force",
+    "--again",
     is_flag=True,
-    help="Apply segments again, or whose fetch was interrupted; take the lock even if its"
-    " owner seems to be alive.",
+    help="Apply named segments again, or whose fetch was interrupted.",
 )
+@steal_lock_option
 @json_option
 @with_spark
 @with_config
@@ -46,7 +47,8 @@ def command(
     filters: bool,
     normalize: bool,
     if_due: bool,
-    force: bool,
+    again: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -76,7 +78,8 @@ def command(
             additions=False if no_additions else None,
             filter=True if filters else None,
             normalize=True if normalize else None,
-            force=force,
+            again=again,
+            steal_lock=steal_lock,
         )
     print_remarks(done)
     if as_json:

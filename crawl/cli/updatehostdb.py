@@ -8,8 +8,8 @@ from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
-    force_option,
     json_option,
+    steal_lock_option,
     with_config,
     with_segments,
     with_spark,
@@ -27,7 +27,7 @@ from crawl.spark.runners import SparkOptions
     is_flag=True,
     help="Begin anew: count every segment that is there, and forget what others brought.",
 )
-@force_option
+@steal_lock_option
 @with_if_due
 @json_option
 @with_spark
@@ -36,7 +36,7 @@ def command(
     crawl_dir: str,
     segments: tuple[str, ...],
     rebuild: bool,
-    force: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -58,7 +58,7 @@ def command(
       crawl updatehostdb mycrawl --rebuild -D hostdb.content.sizes=false
     """
     with open_crawl(crawl_dir, config, spark, command="updatehostdb") as web:
-        done = web.updatehostdb(segments, rebuild=rebuild, force=force)
+        done = web.updatehostdb(segments, rebuild=rebuild, steal_lock=steal_lock)
     print_remarks(done)
     if as_json:
         print_json({"snapshot": done.snapshot, "segments": done.segments, "report": done.report})

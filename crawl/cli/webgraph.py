@@ -9,6 +9,7 @@ from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
     crawl_dir_argument,
     json_option,
+    steal_lock_option,
     with_config,
     with_segments,
     with_spark,
@@ -26,10 +27,11 @@ from crawl.spark.runners import SparkOptions
 )
 @click.option("--normalize", is_flag=True, help="Bring links into the form that is normal today.")
 @click.option(
-    "--force",
+    "--again",
     is_flag=True,
-    help="Take segments in again; take the lock even if its owner seems to be alive.",
+    help="Take named segments in again, or whose parse is not whole.",
 )
+@steal_lock_option
 @with_if_due
 @json_option
 @with_spark
@@ -39,7 +41,8 @@ def command(
     segments: tuple[str, ...],
     filters: bool,
     normalize: bool,
-    force: bool,
+    again: bool,
+    steal_lock: bool,
     as_json: bool,
     spark: SparkOptions,
     config: Config,
@@ -59,7 +62,9 @@ def command(
       crawl webgraph mycrawl -D link.ignore.internal.domain=false -D link.ignore.limit.domain=false
     """
     with open_crawl(crawl_dir, config, spark, command="webgraph") as web:
-        done = web.webgraph(segments, filter=filters, normalize=normalize, force=force)
+        done = web.webgraph(
+            segments, filter=filters, normalize=normalize, again=again, steal_lock=steal_lock
+        )
     if is_answered(done, as_json, segments=done.segments):
         return
     counters = done.counters

@@ -24,7 +24,7 @@ class Duplicates(Handle):
         groups: int = 0,
         urls: int = 10,
         preview: int = 0,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> DuplicatesResult:
         """Marks records whose page another one has, too (`db_duplicate`), and lifts the mark where
         that is no longer so. `group` looks among pages of one host or domain alone;
@@ -58,12 +58,12 @@ class Duplicates(Handle):
                 groups=groups,
                 urls=urls,
                 preview=preview,
-                force=force,
+                steal_lock=steal_lock,
             )
             dedup.check(options)
             self._directory.require_crawldb()
             self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
             with self._runner() as runner:
                 done = dedup.run(runner, self._directory, self._config, options, SystemClock())
         return DuplicatesResult(

@@ -32,7 +32,7 @@ class Exporting(Handle):
         segments: Iterable[str] = (),
         filter: bool = False,
         overwrite: bool = False,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> ExportedDataset:
         """Writes the pages as a dataset into a folder: `jsonl`, `parquet`, `wet`, or a file of
         `markdown` each; their text `main`, as `markdown`, or `full`. `since` a snapshot of the
@@ -44,6 +44,7 @@ class Exporting(Handle):
         from crawl.exporting.values import SHORTEST_CHUNK, ChunkUnit, ExportFormat, TextKind
         from crawl.phases import export
         from crawl.phases.export import ExportOptions
+        from crawl.rounds.derived import behind_lines
         from crawl.storage.folder import Folder, absolute
 
         with self._working():
@@ -61,13 +62,14 @@ class Exporting(Handle):
                 _choice("chunk_unit", chunk_unit, ChunkUnit),
                 filter=filter,
                 overwrite=overwrite,
-                force=force,
+                steal_lock=steal_lock,
             )
             self._directory.require_crawldb()
             require_segments(self._directory, options.segments)
             export.check(self._config, options)
             export.choose(self._directory, options)
-            require_unlocked(Folder(absolute(options.output)), self._config, force=force)
+            require_unlocked(Folder(absolute(options.output)), self._config, steal_lock=steal_lock)
+            lacking = behind_lines(self._directory, ("scoreupdater", "dedup"))
             with self._runner() as runner:
                 done = export.run(runner, self._directory, self._config, options, SystemClock())
         return exported_dataset(
@@ -76,7 +78,7 @@ class Exporting(Handle):
             records=done.records,
             files=done.files,
             segments=done.segments,
-            remarks=(*done.remarks, done.took_over),
+            remarks=(*done.remarks, *lacking, done.took_over),
         )
 
 

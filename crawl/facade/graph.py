@@ -30,10 +30,11 @@ class Graph(Handle):
         *,
         filter: bool = False,
         normalize: bool = False,
-        force: bool = False,
+        again: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Takes the links of parsed segments into the link graph: of the named ones, or of all
-        that are not in it yet.
+        that are not in it yet. `again`: also named ones that are in it already.
 
             >>> web.webgraph().counters["nodes"]
         """
@@ -43,14 +44,18 @@ class Graph(Handle):
 
         with self._working():
             options = WebGraphOptions(
-                segment_names(segments), filter=filter, normalize=normalize, force=force
+                segment_names(segments),
+                filter=filter,
+                normalize=normalize,
+                again=again,
+                steal_lock=steal_lock,
             )
             webgraph.check(self._config, options)
             require_segments(self._directory, options.segments)
             webgraph.choose(self._directory, options)
             self._directory.require_writable()
             folder = self._directory.dataset(WEBGRAPH).folder
-            require_unlocked(folder, self._config, force=force)
+            require_unlocked(folder, self._config, steal_lock=steal_lock)
             with self._runner() as runner:
                 done = webgraph.run(runner, self._directory, self._config, options, SystemClock())
         return phase_result(
@@ -69,7 +74,7 @@ class Graph(Handle):
         by_domain: bool = False,
         seeds: str | Path | None = None,
         deny: str | Path | None = None,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Ranks the pages of the link graph by the links to them: by LinkRank, or by `pagerank`,
         until the ranks change by less than `tolerance` in all. `by_domain`: ranks for the order of
@@ -82,6 +87,7 @@ class Graph(Handle):
         from crawl.model.derived_tables import WEBGRAPH
         from crawl.phases import linkrank
         from crawl.phases.linkrank import LinkRankOptions
+        from crawl.rounds.derived import behind_lines
 
         with self._working():
             check_whole_number("iterations", iterations)
@@ -93,21 +99,24 @@ class Graph(Handle):
                 by_domain=by_domain,
                 seeds=None if seeds is None else str(seeds),
                 deny=None if deny is None else str(deny),
-                force=force,
+                steal_lock=steal_lock,
             )
             linkrank.kernel_of(self._config, options)
             linkrank.lists_of(self._config, options)
             graph = linkrank.require_graph(self._directory)
+            lacking = behind_lines(self._directory, ("webgraph",))
             self._directory.require_writable()
             folder = self._directory.dataset(WEBGRAPH).folder
-            require_unlocked(folder, self._config, force=force)
+            require_unlocked(folder, self._config, steal_lock=steal_lock)
             with self._runner(rows=graph.rows) as runner:
                 done = linkrank.run(runner, self._directory, self._config, options, SystemClock())
         return phase_result(
-            done.report, snapshot=done.graph.number, remarks=(*done.remarks, done.took_over)
+            done.report,
+            snapshot=done.graph.number,
+            remarks=(*done.remarks, *lacking, done.took_over),
         )
 
-    def scoreupdater(self, *, force: bool = False) -> PhaseResult:
+    def scoreupdater(self, *, steal_lock: bool = False) -> PhaseResult:
         """Makes the scores of the link graph those of the CrawlDb.
 
         >>> web.scoreupdater().counters["urls_scored"]
@@ -120,8 +129,8 @@ class Graph(Handle):
             self._directory.require_crawldb()
             require_scores(self._directory)
             self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
-            options = ScoreUpdaterOptions(force)
+            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
+            options = ScoreUpdaterOptions(steal_lock)
             with self._runner() as runner:
                 done = scoreupdater.run(
                     runner, self._directory, self._config, options, SystemClock()
@@ -164,7 +173,7 @@ class Graph(Handle):
         group: str | None = None,
         combine: str = "sum",
         format: str = "parquet",
-        force: bool = False,
+        overwrite: bool = False,
     ) -> int: ...
 
     def nodedumper(
@@ -176,7 +185,7 @@ class Graph(Handle):
         group: str | None = None,
         combine: str = "sum",
         format: str | None = None,
-        force: bool = False,
+        overwrite: bool = False,
     ) -> list[tuple[str, float]] | int:
         """The `top` pages with the highest scores, or the most `inlinks` or `outlinks`, of the
         whole graph, with these; or their hosts or domains (`group`), by the `sum` or the `max` of
@@ -188,8 +197,8 @@ class Graph(Handle):
             >>> web.nodedumper("ranks", by="scores")
         """
         check_whole_number("top", top)
-        if output is None and (format is not None or force):
-            raise UsageError("format and force go with an output")
+        if output is None and (format is not None or overwrite):
+            raise UsageError("format and overwrite go with an output")
         rows, listed = self._list_nodes(
             by,
             top=top,
@@ -197,7 +206,7 @@ class Graph(Handle):
             combine=combine,
             output=None if output is None else str(output),
             format="parquet" if format is None else format,
-            force=force,
+            overwrite=overwrite,
         )
         return list(listed) if output is None else rows
 
@@ -211,7 +220,7 @@ class Graph(Handle):
         output: str | None = None,
         format: str = "text",
         separator: str = "\t",
-        force: bool = False,
+        overwrite: bool = False,
     ) -> tuple[int, tuple[tuple[str, float], ...]]:
         from crawl.buckets.webgraph.dump import ListFormat, NodeGroup, NodeValue
         from crawl.phases import nodedumper
@@ -231,7 +240,7 @@ class Graph(Handle):
             )
             graph = nodedumper.check(self._directory, options)
             if options.output is not None:
-                make_room(Folder(options.output), force=force)
+                make_room(Folder(options.output), overwrite=overwrite)
             with self._runner(rows=graph.rows) as runner:
                 done = nodedumper.run(runner, self._directory, options)
         return done.rows, done.listed

@@ -20,7 +20,7 @@ class HostGraphs(Handle):
         group: str = "host",
         centrality: str | None = None,
         top: int = 20,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> HostGraphResult:
         """Makes the graph of hosts, or of the registered domains (`group="domain"`), out of the
         link graph, with harmonic centrality and PageRank. `centrality`: `exact`, or `hyperball`,
@@ -33,6 +33,7 @@ class HostGraphs(Handle):
         from crawl.phases import hostgraph
         from crawl.phases.hostgraph import HostGraphOptions
         from crawl.phases.linkrank import require_graph
+        from crawl.rounds.derived import behind_lines
 
         with self._working():
             check_whole_number("top", top, least=0)
@@ -40,23 +41,24 @@ class HostGraphs(Handle):
                 one_of("group", NodeGroup, group),
                 None if centrality is None else one_of("centrality", Centrality, centrality),
                 top,
-                force,
+                steal_lock,
             )
             hostgraph.check(options)
             pages = require_graph(self._directory)
+            lacking = behind_lines(self._directory, ("webgraph",))
             self._directory.require_writable()
             folder = self._directory.dataset(hostgraph.table_of(options.group)).folder
-            require_unlocked(folder, self._config, force=force)
+            require_unlocked(folder, self._config, steal_lock=steal_lock)
             with self._runner(rows=pages.rows) as runner:
                 done = hostgraph.run(runner, self._directory, self._config, options, SystemClock())
         return HostGraphResult(
-            **reported(done.report, remarks=(*done.remarks, done.took_over)),
+            **reported(done.report, remarks=(*lacking, *done.remarks, done.took_over)),
             snapshot=done.graph.number,
             top=done.top,
         )
 
     def dump_hostgraph(
-        self, output: str | Path, *, group: str = "host", force: bool = False
+        self, output: str | Path, *, group: str = "host", overwrite: bool = False
     ) -> tuple[int, int]:
         """Writes the graph of hosts or domains to a new folder in Common Crawl's form (vertices,
         edges and ranks, as text and as Parquet); returns the numbers of vertices and edges.
@@ -73,7 +75,7 @@ class HostGraphs(Handle):
             wanted = one_of("group", NodeGroup, group)
             graph = require_hostgraph(self._directory, wanted)
             room = Folder(absolute(str(output)))
-            make_room(room, force=force, own=graph_dump.OWN_NAMES)
+            make_room(room, overwrite=overwrite, own=graph_dump.OWN_NAMES)
             with self._runner(rows=graph.rows) as runner:
                 done = graph_dump.run(runner, self._directory, wanted, room)
         return done.vertices, done.edges

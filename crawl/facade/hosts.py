@@ -26,7 +26,7 @@ class Hosts(Handle):
     """Makes the HostDb and answers from it."""
 
     def updatehostdb(
-        self, segments: Iterable[str] = (), *, rebuild: bool = False, force: bool = False
+        self, segments: Iterable[str] = (), *, rebuild: bool = False, steal_lock: bool = False
     ) -> PhaseResult:
         """Counts what each host is like: its URLs in the CrawlDb, and what the named segments
         brought, or all that are fetched and not counted yet. `rebuild`: begins anew.
@@ -38,13 +38,15 @@ class Hosts(Handle):
         from crawl.phases.updatehostdb import UpdateHostDbOptions
 
         with self._working():
-            options = UpdateHostDbOptions(segment_names(segments), rebuild=rebuild, force=force)
+            options = UpdateHostDbOptions(
+                segment_names(segments), rebuild=rebuild, steal_lock=steal_lock
+            )
             self._directory.require_crawldb()
             require_segments(self._directory, options.segments)
             updatehostdb.choose(self._directory, options)
             self._directory.require_writable()
             folder = self._directory.dataset(HOSTDB).folder
-            require_unlocked(folder, self._config, force=force)
+            require_unlocked(folder, self._config, steal_lock=steal_lock)
             with self._runner() as runner:
                 done = updatehostdb.run(
                     runner, self._directory, self._config, options, SystemClock()
@@ -98,7 +100,7 @@ class Hosts(Handle):
         format: str = "parquet",
         columns: Iterable[str] = (),
         expr: str | None = None,
-        force: bool = False,
+        overwrite: bool = False,
     ) -> int:
         """Writes the HostDb to a new folder as Parquet, CSV, JSON lines or text; returns how
         many hosts.
@@ -128,10 +130,10 @@ class Hosts(Handle):
 
             def write(state: Snapshot) -> int:
                 nonlocal begun
-                check_room(output, force=force or begun)
+                check_room(output, overwrite=overwrite or begun)
                 with self._hosts_runner(state, expr) as (runner, matching):
                     # an older dump is there as long as the condition may be a wrong one
-                    make_room(output, force=force or begun)
+                    make_room(output, overwrite=overwrite or begun)
                     begun = True
                     job = DumpHostsJob(reading, output, form)
                     return readhostdb.dump(runner, state, job, matching)

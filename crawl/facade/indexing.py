@@ -29,7 +29,7 @@ class Indexing(Handle):
         params: Mapping[str, str] | None = None,
         commit: bool = True,
         rebuild: bool = False,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> IndexingResult:
         """Makes documents of pages and gives them to the index writers: those of the named
         segments, or of all that are parsed and not indexed yet; of `every` segment; or of those
@@ -41,6 +41,7 @@ class Indexing(Handle):
         from crawl.model.derived_tables import INDEX
         from crawl.phases import index
         from crawl.phases.index_choice import IndexOptions, choose
+        from crawl.rounds.derived import behind_lines
 
         with self._working():
             check_whole_number("since", since, least=0)
@@ -56,9 +57,10 @@ class Indexing(Handle):
                 parameters=_texts(params),
                 commit=commit,
                 rebuild=rebuild,
-                force=force,
+                steal_lock=steal_lock,
             )
             specs = index.check(self._config, options)
+            lacking = behind_lines(self._directory, ("invertlinks", "scoreupdater", "dedup"))
             if crawldb:
                 self._directory.require_crawldb()
             require_segments(self._directory, options.segments)
@@ -72,7 +74,7 @@ class Indexing(Handle):
             else:
                 self._directory.require_writable()
                 folder = self._directory.dataset(INDEX).folder
-                require_unlocked(folder, self._config, force=force)
+                require_unlocked(folder, self._config, steal_lock=steal_lock)
                 with self._runner() as runner:
                     done = index.run(runner, self._directory, self._config, options, SystemClock())
         return indexing_result(
@@ -80,7 +82,7 @@ class Indexing(Handle):
             number=done.number,
             documents=done.documents,
             segments=done.segments,
-            remarks=(*done.remarks, done.took_over),
+            remarks=(*done.remarks, *lacking, done.took_over),
         )
 
     def clean(
@@ -88,7 +90,7 @@ class Indexing(Handle):
         *,
         params: Mapping[str, str] | None = None,
         commit: bool = True,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> IndexingResult:
         """Deletes the documents of pages that are gone, redirected, duplicates, orphans, or no
         longer in the CrawlDb from every index writer.
@@ -98,21 +100,23 @@ class Indexing(Handle):
         from crawl.model.derived_tables import INDEX
         from crawl.phases import clean
         from crawl.phases.clean import CleanOptions
+        from crawl.rounds.derived import behind_lines
 
         with self._working():
-            options = CleanOptions(_texts(params), commit, force)
+            options = CleanOptions(_texts(params), commit, steal_lock)
             specs = clean.check(self._config, options)
+            lacking = behind_lines(self._directory, ("dedup",))
             self._directory.require_crawldb()
             clean.require_index(self._directory, specs)
             folder = self._directory.dataset(INDEX).folder
-            require_unlocked(folder, self._config, force=force)
+            require_unlocked(folder, self._config, steal_lock=steal_lock)
             with self._runner() as runner:
                 done = clean.run(runner, self._directory, self._config, options, SystemClock())
         return indexing_result(
             done.report,
             number=done.number,
             documents=done.documents,
-            remarks=(*done.remarks, done.took_over),
+            remarks=(*done.remarks, *lacking, done.took_over),
         )
 
 

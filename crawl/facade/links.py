@@ -22,10 +22,11 @@ class Links(Handle):
         *,
         normalize: bool = True,
         filter: bool = True,
-        force: bool = False,
+        again: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Takes the links of parsed segments into the LinkDb, turned around: the named ones, or
-        all that are parsed and not in it yet.
+        all that are parsed and not in it yet. `again`: also named ones that are in it.
 
             >>> web.invertlinks().counters["links_kept"]
         """
@@ -35,13 +36,17 @@ class Links(Handle):
 
         with self._working():
             options = InvertLinksOptions(
-                segment_names(segments), normalize=normalize, filter=filter, force=force
+                segment_names(segments),
+                normalize=normalize,
+                filter=filter,
+                again=again,
+                steal_lock=steal_lock,
             )
             invertlinks.check(self._config, options)
             require_segments(self._directory, options.segments)
             invertlinks.choose(self._directory, options)
             self._directory.require_writable()
-            require_unlocked(linkdb_of(self._directory).folder, self._config, force=force)
+            require_unlocked(linkdb_of(self._directory).folder, self._config, steal_lock=steal_lock)
             with self._runner() as runner:
                 done = invertlinks.run(
                     runner, self._directory, self._config, options, SystemClock()
@@ -60,7 +65,7 @@ class Links(Handle):
         normalize: bool = False,
         filter: bool = False,
         rebucket: bool = False,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Takes the LinkDbs of other crawls into this one's, which is made if need be.
         `rebucket`: also those of another number of buckets.
@@ -77,11 +82,11 @@ class Links(Handle):
                 normalize=normalize,
                 filter=filter,
                 rebucket=rebucket,
-                force=force,
+                steal_lock=steal_lock,
             )
             mergelinkdb.check(self._directory, self._config, options)
             self._directory.require_writable()
-            require_unlocked(linkdb_of(self._directory).folder, self._config, force=force)
+            require_unlocked(linkdb_of(self._directory).folder, self._config, steal_lock=steal_lock)
             with self._runner() as runner:
                 done = mergelinkdb.run(
                     runner, self._directory, self._config, options, SystemClock()

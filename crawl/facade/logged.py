@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 
 from crawl.rounds import Step
-from crawl.rounds.results import RoundResult
+from crawl.rounds.results import AfterResult, RoundResult
 
 _log = logging.getLogger("crawl")
 
@@ -21,6 +21,10 @@ class LoggingObserver:
 
     def on_round(self, done: RoundResult) -> None:
         _log.info("round %d: %d fetched, %d new", done.number, done.fetched, done.new)
+
+    def on_after(self, done: AfterResult) -> None:
+        told = f"done in {done.seconds:.1f} s" if done.is_done else done.reason
+        _log.info("%s: %s", done.step, told)
 
     def on_wait(self, seconds: float) -> None:
         _log.info("nothing to fetch now; looking again in %.0f s", seconds)

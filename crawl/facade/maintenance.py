@@ -13,7 +13,7 @@ from crawl.facade.results import GarbageResult, PhaseResult
 class Maintenance(Handle):
     """What changes a crawl without crawling."""
 
-    def rebucket(self, buckets: int, *, force: bool = False) -> PhaseResult:
+    def rebucket(self, buckets: int, *, steal_lock: bool = False) -> PhaseResult:
         """Gives a grown CrawlDb more buckets: a multiple of the present number. Where it has so
         many already, that is said in `remarks`.
 
@@ -25,23 +25,30 @@ class Maintenance(Handle):
             check_whole_number("buckets", buckets)
             present = self._directory.require_crawldb()
             rebucket.check(present, buckets)
-            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
             remarks: tuple[str, ...] = ()
             if present.buckets == buckets:
-                done = rebucket.settle(self._directory, self._config, SystemClock(), force=force)
+                done = rebucket.settle(
+                    self._directory, self._config, SystemClock(), steal_lock=steal_lock
+                )
                 address = self._directory.address
                 remarks = (f"{address}/crawldb has {done.buckets:,} buckets already",)
             else:
                 with self._runner() as runner:
                     done = rebucket.run(
-                        runner, self._directory, self._config, buckets, SystemClock(), force=force
+                        runner,
+                        self._directory,
+                        self._config,
+                        buckets,
+                        SystemClock(),
+                        steal_lock=steal_lock,
                     )
         counters = Counters(urls=done.rows, buckets=done.buckets)
         return PhaseResult(
             "rebucket", counters, {}, snapshot=done.number, db_urls=done.rows, remarks=remarks
         )
 
-    def rollback(self, to: int | None = None, *, force: bool = False) -> PhaseResult:
+    def rollback(self, to: int | None = None, *, steal_lock: bool = False) -> PhaseResult:
         """Makes an older state of the CrawlDb the current one: the one before, or number `to`.
         Nothing is deleted, and rolling forward is the same call.
 
@@ -52,7 +59,7 @@ class Maintenance(Handle):
         with self._working():
             check_whole_number("to", to)
             snapshot, remark = roll_back(
-                self._directory, self._config, SystemClock(), to, force=force
+                self._directory, self._config, SystemClock(), to, steal_lock=steal_lock
             )
         return PhaseResult(
             "rollback",
@@ -63,7 +70,7 @@ class Maintenance(Handle):
             remarks=(remark,) if remark else (),
         )
 
-    def gc(self, keep: int | None = None, *, force: bool = False) -> GarbageResult:
+    def gc(self, keep: int | None = None, *, steal_lock: bool = False) -> GarbageResult:
         """Forgets old snapshots of the CrawlDb, and deletes the files that no kept one names.
 
         >>> web.gc(keep=1).counters["files_deleted"]
@@ -72,7 +79,9 @@ class Maintenance(Handle):
 
         with self._working():
             check_whole_number("keep", keep)
-            done = collect_garbage(self._directory, self._config, SystemClock(), keep, force=force)
+            done = collect_garbage(
+                self._directory, self._config, SystemClock(), keep, steal_lock=steal_lock
+            )
         counters = Counters(
             snapshots_forgotten=len(done.forgotten),
             snapshots_kept=len(done.kept),
@@ -88,7 +97,7 @@ class Maintenance(Handle):
             kept=done.kept,
         )
 
-    def repair(self, *, deep: bool = False, force: bool = False) -> list[str]:
+    def repair(self, *, deep: bool = False, steal_lock: bool = False) -> list[str]:
         """Goes back to the newest whole state; what is damaged goes to the folder `quarantine`
         of the crawl, and nothing is deleted. Says what was done, a line each.
 
@@ -103,4 +112,6 @@ class Maintenance(Handle):
             locks = found_locks(self._directory, self._config, SystemClock())
             if not (found.faults or found.leftovers or any(lock.dead for lock in locks)):
                 return []
-            return repair_crawl(self._directory, found, self._config, SystemClock(), force=force)
+            return repair_crawl(
+                self._directory, found, self._config, SystemClock(), steal_lock=steal_lock
+            )

@@ -48,7 +48,7 @@ class Phases(Handle):
         filter: bool = True,
         normalize: bool = True,
         filter_normalize_all: bool = False,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Puts URLs into the CrawlDb, making it if need be. A URL may be followed by
         TAB-separated `key=value` pairs, as in a seed file; `files` names such files or folders.
@@ -69,13 +69,13 @@ class Phases(Handle):
                 filter=filter,
                 normalize=normalize,
                 filter_normalize_all=filter_normalize_all,
-                force=force,
+                steal_lock=steal_lock,
             )
             inject.check(self._config, options)
             if paths or not lines:
                 plan_seeds(list(paths))
             self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
             with self._seed_files(lines, paths) as seeds, self._runner() as runner:
                 options = replace(options, seeds=seeds)
                 done = inject.run(runner, self._directory, self._config, options, SystemClock())
@@ -96,7 +96,7 @@ class Phases(Handle):
         num_fetchers: int | None = None,
         filter: bool = True,
         normalize: bool = True,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Puts the URLs that sites list in their sitemaps into the CrawlDb. `urls`, and the lines
         of `files`, are sitemaps or front pages of sites; without any, hosts of the CrawlDb are
@@ -119,14 +119,14 @@ class Phases(Handle):
                 max_hosts=max_hosts,
                 filter=filter,
                 normalize=normalize,
-                force=force,
+                steal_lock=steal_lock,
             )
             sitemap.check(self._config, options)
             if not given:
                 self._directory.require_crawldb()
             self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
-            require_unlocked(self._directory.fetching_folder, self._config, force=force)
+            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
+            require_unlocked(self._directory.fetching_folder, self._config, steal_lock=steal_lock)
             with self._spark_session() as session, self._runner() as runner:
                 tasks = num_fetchers or self._task_slots(session)
                 options = replace(options, num_tasks=tasks)
@@ -148,7 +148,7 @@ class Phases(Handle):
         expr: str | None = None,
         filter: bool | None = None,
         normalize: bool | None = None,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Selects the due URLs with the highest scores into new segments; none where nothing
         is due. `expr`: only records for which this Spark SQL condition holds.
@@ -173,12 +173,12 @@ class Phases(Handle):
                 expr=expr,
                 filter=filter,
                 normalize=normalize,
-                force=force,
+                steal_lock=steal_lock,
             )
             generate.check(self._config, options)
             generate.require_bounds(self._directory, self._config)
             self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
             with self._spark_session() as session, self._runner() as runner:
                 parts = num_fetchers or self._task_slots(session)
                 done = generate.run(
@@ -201,7 +201,7 @@ class Phases(Handle):
         *,
         threads: int | None = None,
         more_rounds: bool = False,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Fetches a segment politely: the named one, or the oldest that is not fetched yet.
         `more_rounds`: a further round follows, so that a few slow hosts need not be waited for
@@ -224,9 +224,9 @@ class Phases(Handle):
             fetch.check(config)
             require_segments(self._directory, (segment,) if segment else ())
             chosen = fetch.choose(self._directory, segment)
-            require_unlocked(chosen.folder, config, force=force)
-            require_unlocked(self._directory.fetching_folder, config, force=force)
-            options = FetchOptions(chosen.name, force, more_rounds)
+            require_unlocked(chosen.folder, config, steal_lock=steal_lock)
+            require_unlocked(self._directory.fetching_folder, config, steal_lock=steal_lock)
+            options = FetchOptions(chosen.name, steal_lock, more_rounds)
             displays = self._hooks.displays()
             interrupted: Callable[[], bool] = bool  # not yet
             try:
@@ -265,7 +265,7 @@ class Phases(Handle):
         reparse: bool = False,
         filter: bool = True,
         normalize: bool = True,
-        force: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Finds text, data and links in a fetched segment: the named one, or the oldest that is
         not parsed yet.
@@ -282,8 +282,8 @@ class Phases(Handle):
             require_segments(self._directory, (segment,) if segment else ())
             chosen = parse.choose(self._directory, segment, reparse=reparse)
             self._directory.require_writable()
-            require_unlocked(chosen.folder, self._config, force=force)
-            options = ParseOptions(chosen.name, reparse, filter, normalize, force)
+            require_unlocked(chosen.folder, self._config, steal_lock=steal_lock)
+            options = ParseOptions(chosen.name, reparse, filter, normalize, steal_lock)
             pages = chosen.require(CONTENT).rows
             with (
                 self._runner(rows=pages, quiet=True) as runner,
@@ -301,7 +301,8 @@ class Phases(Handle):
         additions: bool | None = None,
         filter: bool | None = None,
         normalize: bool | None = None,
-        force: bool = False,
+        again: bool = False,
+        steal_lock: bool = False,
     ) -> PhaseResult:
         """Takes what segments brought into the CrawlDb: the named ones, or all that are parsed
         and not in it yet.
@@ -317,13 +318,14 @@ class Phases(Handle):
                 additions=additions,
                 filter=filter,
                 normalize=normalize,
-                force=force,
+                again=again,
+                steal_lock=steal_lock,
             )
             updatedb.check(self._config, options)
             require_segments(self._directory, options.segments)
             updatedb.choose(self._directory, options)
             self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, force=force)
+            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
             with self._runner() as runner:
                 done = updatedb.run(runner, self._directory, self._config, options, SystemClock())
         return phase_result(

@@ -19,10 +19,10 @@ from crawl.storage.lock import require_free
 from crawl.storage.segments import FETCH, GENERATE, segment_name
 
 
-def require_unlocked(folder: Folder, config: Config, *, force: bool) -> None:
+def require_unlocked(folder: Folder, config: Config, *, steal_lock: bool) -> None:
     """Raises Locked where another process is writing to the folder now."""
     stale_after_ms = config[LOCK_STALE_AFTER] * 60_000
-    require_free(folder, SystemClock(), stale_after_ms=stale_after_ms, force=force)
+    require_free(folder, SystemClock(), stale_after_ms=stale_after_ms, steal_lock=steal_lock)
 
 
 def require_segments(directory: CrawlDir, names: Sequence[str] = ()) -> None:

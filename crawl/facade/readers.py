@@ -42,6 +42,18 @@ class Readers(Handle):
         with self._working():
             return hosts_left_alone(self._directory, self._config, SystemClock())
 
+    def behind(self) -> list[dict[str, Any]]:
+        """The derived tables that are behind what they are made from, such as a LinkDb that lacks
+        segments: why, and the command that brings each up to date. Only those that the crawl has.
+
+        >>> [table["command"] for table in web.behind()]
+        """
+        from crawl.rounds.derived import behind, read_facts
+
+        with self._working():
+            self._directory.require_crawldb()
+            return [each.values(self.address) for each in behind(read_facts(self._directory))]
+
     def phase_costs(self) -> list[dict[str, Any]]:
         """What each phase of the last round took: seconds, the engine's jobs and tasks, and the
         bytes that were read, written, exchanged between tasks and passed through the driver. A

@@ -12,7 +12,7 @@ from crawl.buckets.dedup.shown_pages import PagePair
 from crawl.counters import Counters
 from crawl.exporting.values import ExportedFile
 from crawl.model.report import Report
-from crawl.rounds.results import RoundResult
+from crawl.rounds.results import AfterResult, RoundResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +107,8 @@ class RunResult:
     """When the first of them may be asked again, in milliseconds since 1970."""
     is_started: bool = True
     """False where a stop file was there before the first step."""
+    after: tuple[AfterResult, ...] = ()
+    """What followed the rounds, each time that it did."""
 
     def _repr_html_(self) -> str:
         columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]

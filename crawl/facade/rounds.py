@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from pathlib import Path
 
 from crawl.config import Config
 from crawl.config.properties import CRAWL_ROUNDS_OVERLAP
-from crawl.errors import NoSnapshot
+from crawl.errors import NoSnapshot, UsageError
 from crawl.facade.arguments import (
     check_number,
     check_text,
     check_whole_number,
     file_paths,
     seed_lines,
+    step_names,
 )
 from crawl.facade.phases import Phases
 from crawl.facade.prechecks import require_unlocked
@@ -40,18 +42,24 @@ class Rounds(Phases):
         num_fetchers: int | None = None,
         threads: int | None = None,
         time_limit_min: float | None = None,
+        add_days: float = 0.0,
         wait: str | None = None,
         overlap: bool | None = None,
-        force: bool = False,
+        then: Iterable[str] | str = (),
+        steal_lock: bool = False,
     ) -> RunResult:
         """Crawls in rounds of generate, fetch, parse and updatedb; one, unless told otherwise.
 
         A round that was interrupted is finished first. `until_empty`: any number of rounds,
         until nothing is due; `wait` ("10m"): look again after that time where nothing is.
+        `add_days`: also what becomes due within so many days, each URL once.
         `overlap`: any number of rounds whose lists are made while others are fetched (None: as
-        crawl.rounds.overlap says). `urls` and `files` are injected first, as `inject` does.
+        crawl.rounds.overlap says). `urls` and `files` are injected first, as `inject` does. `then`:
+        what follows the rounds, such as `["invertlinks", "dedup", "index", "clean"]`; with `wait`
+        it follows each of them.
 
             >>> web.run(rounds=2).rounds[0].fetched
+            >>> [step.is_done for step in web.run(then=["dedup"]).after]
         """
         from crawl.rounds.interrupt import sigterm_interrupts
         from crawl.rounds.on_spark import run_rounds
@@ -70,13 +78,15 @@ class Rounds(Phases):
                 num_fetchers=num_fetchers,
                 threads=threads,
                 time_limit_min=time_limit_min,
+                add_days=add_days,
                 wait=wait,
+                then=then,
             )
             if self._directory.folder.exists(STOP_FILE):
                 return RunResult(StopReason.STOP_FILE.name.lower(), (), is_started=False)
             self._directory.require_writable()
             for folder in self._written_first(options, injects=bool(paths or lines)):
-                require_unlocked(folder, self._config, force=force)
+                require_unlocked(folder, self._config, steal_lock=steal_lock)
             with self._seed_files(lines, paths) as seeds:
                 try:
                     with sigterm_interrupts():
@@ -91,12 +101,16 @@ class Rounds(Phases):
                         observer=self._hooks.observer(),
                         displays=self._hooks.displays(),
                         overlap=self._config[CRAWL_ROUNDS_OVERLAP] if overlap is None else overlap,
-                        force=force,
+                        steal_lock=steal_lock,
                     )
                 except KeyboardInterrupt:
                     done = LoopResult(StopReason.INTERRUPTED, ())
         result = RunResult(
-            done.ending.name.lower(), done.rounds, done.hosts_waiting, done.next_host_ms
+            done.ending.name.lower(),
+            done.rounds,
+            done.hosts_waiting,
+            done.next_host_ms,
+            after=done.after,
         )
         if done.ending is StopReason.INTERRUPTED:
             raise Interrupted("interrupted", result)
@@ -128,12 +142,15 @@ def prepare_run(
     num_fetchers: int | None,
     threads: int | None,
     time_limit_min: float | None,
+    add_days: float,
     wait: str | None,
+    then: Iterable[str] | str,
 ) -> tuple[LoopOptions, RoundOptions]:
     """What a run would do; raises whatever is wrong with it before anything is started.
 
     `seeds`: what is injected first; `files`: those of them that are files.
     """
+    from crawl.rounds.after import check_after
     from crawl.rounds.loop import check, round_options
     from crawl.storage.seeds import plan_seeds
 
@@ -142,19 +159,35 @@ def prepare_run(
     check_whole_number("num_fetchers", num_fetchers)
     check_whole_number("threads", threads)
     check_number("time_limit_min", time_limit_min)
+    check_number("add_days", add_days)
     check_text("wait", wait)
-    loop = LoopOptions.of(rounds, wait, until_empty=until_empty)
+    loop = LoopOptions.of(rounds, wait, until_empty=until_empty, then=step_names(then))
+    check_look_ahead(add_days, loop)
     options = round_options(
         config,
         top_n=top_n,
         num_fetchers=num_fetchers,
         threads=threads,
         time_limit_min=time_limit_min,
+        add_days=add_days,
     )
     if not seeds and directory.crawldb.current() is None:
         how = command("run", directory.address, "--seeds SEEDS")
         raise NoSnapshot(f"{directory.address} has no CrawlDb yet: start it with `{how}`")
     check(config, options, seeds)
+    check_after(loop.then, directory, config)
     if files:
         plan_seeds(list(files))
     return loop, options
+
+
+def check_look_ahead(add_days: float, loop: LoopOptions) -> None:
+    """Raises UsageError where rounds cannot look ahead so far, or by this loop: one that waits for
+    what becomes due has no end before which each URL is fetched once."""
+    if not 0 <= add_days < math.inf:
+        raise UsageError(f"--add-days: give a number of days, 0 or more, not {add_days:g}")
+    if add_days and loop.wait_s is not None:
+        raise UsageError(
+            "--add-days and --wait exclude each other: a crawl that waits fetches pages when they"
+            " are due, which db.fetch.interval.default says"
+        )

@@ -353,5 +353,5 @@ class _Delivery:
 
 
 def _digest(document: IndexDocument) -> bytes:
-    content = _encoder.encode((document.boost, document.fields))
+    content = _encoder.encode((document.boost, document.fields, document.rest))
     return blake2b(content, digest_size=16).digest()

@@ -25,19 +25,19 @@ DOCUMENTS = RowKind("index documents", pa.schema(_TYPES))
 _Row = tuple[str, int, bytes | None, str]
 
 _encoder = msgspec.msgpack.Encoder()
-_decoder = msgspec.msgpack.Decoder(tuple[float, dict[str, FieldValue]])
+_decoder = msgspec.msgpack.Decoder(tuple[float, dict[str, FieldValue], str])
 
 _BLOCK_BYTES = 8 << 20
 """Of the bodies of one block: far below what one Arrow column can hold."""
 
 
 def packed_document(document: IndexDocument) -> bytes:
-    return _encoder.encode((document.boost, document.fields))
+    return _encoder.encode((document.boost, document.fields, document.rest))
 
 
 def unpacked_document(url: str, version: int, body: bytes) -> IndexDocument:
-    boost, fields = _decoder.decode(body)
-    return IndexDocument(url, version, boost, fields)
+    boost, fields, rest = _decoder.decode(body)
+    return IndexDocument(url, version, boost, fields, rest)
 
 
 class DocumentSender:

@@ -34,14 +34,19 @@ def check_crawl(
 
 
 def repair_crawl(
-    directory: CrawlDir, checked: CheckResult, config: Config, clock: Clock, *, force: bool = False
+    directory: CrawlDir,
+    checked: CheckResult,
+    config: Config,
+    clock: Clock,
+    *,
+    steal_lock: bool = False,
 ) -> list[str]:
     """Repairs what the check found; lines that tell what was done. What index writers have is
     brought to what the ledger names, which is all that can be done for it without their
     documents."""
-    done = repair(directory, checked, config, clock, force=force)
+    done = repair(directory, checked, config, clock, steal_lock=steal_lock)
     if any(map(_is_of_index, checked.faults)):
-        settled = settle_index(directory, "check", config, clock, force=force)
+        settled = settle_index(directory, "check", config, clock, steal_lock=steal_lock)
         done += [f"index: {line}" for line in settled.lines()]
     return done
 

@@ -2,8 +2,13 @@
 
 walk.py        over the tree of its markup
 outline.py     the page as blocks (paragraphs, headings, items, tables, code) in containers
-boilerplate.py which containers are menus, teasers and footers, and where the main content is
+enclosures.py  which items and quotations blocks lie in
+phrases.py     the text of a block, with marks for emphasis
+scripts.py     x² for x<sup>2</sup>; mathml.py formulas
+boilerplate.py which containers are menus, teasers, comments and footers, and where the main text is
 markdown.py    the text of one block as Markdown, which a reader takes for what the page said
+emphasis.py    its delimiters
+prefixes.py    the markers before its lines
 render.py      the blocks that stay as text or Markdown, with the places of their headings
 extract.py     all of it for one page, bounded
 

@@ -1,4 +1,5 @@
-"""The blocks of a page, and the containers that they lie in."""
+"""The blocks of a page, and what they lie in: containers, and the items and quotations that
+Markdown shows."""
 
 from __future__ import annotations
 
@@ -6,13 +7,16 @@ from enum import IntEnum
 
 from crawl.maincontent.names import Role
 
-BOLD, ITALIC, CODE, BREAK = "\x01", "\x02", "\x03", "\x04"
-"""Marks inside a block's text; BREAK is a line break that the page asks for."""
-MARKS = BOLD + ITALIC + CODE + BREAK
+BOLD, ITALIC, CODE, BREAK, STRIKE = "\x01", "\x02", "\x03", "\x04", "\x05"
+"""Marks inside a block's text: each but BREAK stands before and behind what it is said of, and
+pairs lie in each other or beside each other. BREAK is a line break that the page asks for, STRIKE
+says that the page takes the text back."""
+MARKS = BOLD + ITALIC + CODE + BREAK + STRIKE
 MARKS_AND_BLANK = MARKS + " "
 
-MOST_DEPTH = 64
-"""Of lists and quotations that Markdown shows."""
+MOST_DEPTH = 32
+"""Of items and quotations inside each other that are told apart; it bounds what stands before
+each line of Markdown."""
 
 
 class Kind(IntEnum):
@@ -25,18 +29,35 @@ class Kind(IntEnum):
     TABLE = 4
 
 
+class Enclosure:
+    """A list's item, or a quotation, that blocks lie in."""
+
+    __slots__ = ("depth", "items", "list_id", "number", "parent")
+
+    def __init__(self, parent: Enclosure | None, list_id: int, number: int | None) -> None:
+        self.parent = parent
+        self.list_id = list_id
+        """The list of an item; 0 for a quotation."""
+        self.number = number
+        """Of an item, if its list is an ordered one."""
+        self.depth = 1
+        self.items = 1 if list_id else 0
+        """How many items are around the blocks in it."""
+        if parent is not None:
+            self.depth += parent.depth
+            self.items += parent.items
+
+
 class Block:
     """A block of text. No dataclass: there are hundreds in a page."""
 
     __slots__ = (
         "container",
-        "depth",
+        "enclosure",
         "kind",
         "language",
         "level",
         "link_length",
-        "marker",
-        "quotes",
         "rows",
         "text",
     )
@@ -50,16 +71,17 @@ class Block:
         """Characters that are in links."""
         self.level = 0
         """Of a heading, 1 to 6."""
-        self.depth = 0
-        """How many lists it is in."""
-        self.marker = ""
-        """Of the first block of a list's item: `-` or `3.`."""
-        self.quotes = 0
-        """How many quotations it is in."""
+        self.enclosure: Enclosure | None = None
+        """The innermost item or quotation that it is in."""
         self.language = ""
         """Of code."""
         self.rows: list[list[list[Block]]] = []
         """Of a table: the blocks of each cell."""
+
+    @property
+    def items(self) -> int:
+        """How many items of lists it is in."""
+        return 0 if self.enclosure is None else self.enclosure.items
 
 
 class Container:

@@ -19,8 +19,14 @@ _MANY_LINKS = 0.5
 _SOME_LINKS = 0.33
 _MOST = 0.5
 _NEARLY_ALL = 0.8
+_FAIR_SHARE = 0.2
+"""Of the running text that is not in something around the main content: where there is so much, it
+is the main content, however much else there is."""
 _ENOUGH = 200
 """Characters of a main content that is believed."""
+_FEWEST_LINES = 4
+_SHORTEST_VERSE = 120
+"""Short lines beside each other, and their characters, that are a poem or the like."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,7 @@ class _Weights:
     length: list[int]
     links: list[int]
     good: list[int]
-    """Characters of what looks like running text, code or data."""
+    """Characters of what looks like running text, verse, code or data."""
 
 
 def main_blocks(outline: Outline) -> list[Block]:
@@ -44,25 +50,43 @@ def main_blocks(outline: Outline) -> list[Block]:
     found = _blocks_below(outline, root, dropped)
     if sum(len(block.text) for block in found) < _ENOUGH and root:
         found = _blocks_below(outline, 0, dropped)
+    if sum(len(block.text) for block in found if _is_good(block, len(block.text))) < _ENOUGH:
+        listed = _link_article(outline, weights, root)
+        if sum(len(block.text) for block in listed) > sum(len(block.text) for block in found):
+            return listed
     if not found:
         return list(outline.blocks)
     return _with_title(outline, found, dropped)
 
 
+# --- weights ---------------------------------------------------------------------------
 def _weigh(outline: Outline) -> _Weights:
-    count = len(outline.containers)
+    containers = outline.containers
+    count = len(containers)
     length, links, good = [0] * count, [0] * count, [0] * count
+    lines, verse = [0] * count, [0] * count
+    """Short lines that lie in a container, and their characters."""
     for block in outline.blocks:
         size, at = len(block.text), block.container
         length[at] += size
         links[at] += block.link_length
         if _is_good(block, size):
             good[at] += size
+        elif not block.level and not block.link_length:
+            lines[at] += 1
+            verse[at] += size
     for at in range(count - 1, 0, -1):
-        parent = outline.containers[at].parent
+        parent = containers[at].parent
+        if lines[at] == 1 and length[at] == verse[at]:  # a line in an element of its own
+            lines[parent] += 1
+            verse[parent] += verse[at]
+        elif lines[at] >= _FEWEST_LINES and verse[at] >= _SHORTEST_VERSE:
+            good[at] += verse[at]
         length[parent] += length[at]
         links[parent] += links[at]
         good[parent] += good[at]
+    if lines[0] >= _FEWEST_LINES and verse[0] >= _SHORTEST_VERSE:
+        good[0] += verse[0]
     return _Weights(length, links, good)
 
 
@@ -77,29 +101,66 @@ def _is_good(block: Block, size: int) -> bool:
     return size >= _LONG_ITEM
 
 
+# --- what is left out ------------------------------------------------------------------
 def _dropped(outline: Outline, weights: _Weights) -> list[bool]:
     """Of each container whether it is left out, by itself or with the one around it."""
     containers = outline.containers
     dropped = [False] * len(containers)
     total = weights.good[0]
+    article: tuple[bool, bool] | None = None
+    """Whether there is one beside what is around it, and beside comments; seldom asked for."""
     for at in range(1, len(containers)):
         container = containers[at]
         if dropped[container.parent]:
             dropped[at] = True
             continue
         size = weights.length[at]
-        if not size or (weights.good[at] > _MOST * total and total >= _ENOUGH):
-            continue  # most of the page is no menu, whatever it is called
-        dense = weights.links[at] > _MANY_LINKS * size
-        if container.role is Role.AROUND:
+        if not size:
+            continue
+        role = container.role
+        if role is Role.COMMENTS:
+            article = article or _has_article(outline, weights)
+            dropped[at] = article[1]
+            continue
+        if weights.good[at] > _MOST * total and total >= _ENOUGH:
+            # most of the page is no menu, whatever it is called, unless there is an article
+            if role is Role.AROUND:
+                article = article or _has_article(outline, weights)
+                dropped[at] = article[0]
+        elif role is Role.AROUND:
             dropped[at] = True
-        elif container.role is Role.HEADER:
+        elif role is Role.HEADER:
             dropped[at] = not container.has_h1 or weights.links[at] > _SOME_LINKS * size
         else:
+            dense = weights.links[at] > _MANY_LINKS * size
             dropped[at] = dense and not container.has_h1
     return dropped
 
 
+def _has_article(outline: Outline, weights: _Weights) -> tuple[bool, bool]:
+    """Whether enough running text is neither around the main content by its own account nor what
+    readers say of it, for all else to be left out; and the same of comments alone."""
+    containers = outline.containers
+    outside = [Role.NONE] * len(containers)
+    around = comments = 0
+    for at in range(1, len(containers)):
+        above = outside[containers[at].parent]
+        role = containers[at].role
+        if above is not Role.NONE:
+            outside[at] = above
+        elif role in (Role.AROUND, Role.COMMENTS):
+            outside[at] = role
+            if role is Role.AROUND:
+                around += weights.good[at]
+            else:
+                comments += weights.good[at]
+    total = weights.good[0]
+    left = total - around - comments
+    enough = max(_ENOUGH, _FAIR_SHARE * (left + around))
+    return left >= enough, left >= _ENOUGH
+
+
+# --- where it is -----------------------------------------------------------------------
 def _root(outline: Outline, weights: _Weights, dropped: list[bool]) -> int:
     """The container of the main content: one that says so and has most of the running text,
     else the innermost that has nearly all of it."""
@@ -142,14 +203,52 @@ def _is_below(containers: list[Container], at: int, root: int) -> bool:
     return at == root
 
 
-def _blocks_below(outline: Outline, root: int, dropped: list[bool]) -> list[Block]:
+def _blocks_below(
+    outline: Outline, root: int, dropped: list[bool], *, with_links: bool = False
+) -> list[Block]:
     inside = [False] * len(outline.containers)
     inside[root] = True
     for at in range(root + 1, len(inside)):
         inside[at] = inside[outline.containers[at].parent] and not dropped[at]
     return [
-        block for block in outline.blocks if inside[block.container] and not _is_only_link(block)
+        block
+        for block in outline.blocks
+        if inside[block.container] and (with_links or not _is_only_link(block))
     ]
+
+
+def _link_article(outline: Outline, weights: _Weights, root: int) -> list[Block]:
+    """The blocks of an article that is a list of links: what is in the container that says it is
+    the main content, or around the page's first heading. None where there is neither."""
+    containers = outline.containers
+    if containers[root].role is not Role.MAIN:
+        root = next(
+            (
+                at
+                for at, each in enumerate(containers)
+                if each.role is Role.MAIN and _is_long(weights, at)
+            ),
+            -1,
+        )
+    if root < 0:
+        heading = next((block for block in outline.blocks if block.level == 1), None)
+        root = -1 if heading is None else heading.container
+        while root > 0 and not _is_long(weights, root):
+            root = containers[root].parent
+    if root <= 0:
+        return []
+    dropped = [False] * len(containers)
+    for at in range(root + 1, len(containers)):
+        role = containers[at].role
+        is_around = role in (Role.AROUND, Role.COMMENTS) or (
+            role is Role.HEADER and not containers[at].has_h1
+        )
+        dropped[at] = is_around or dropped[containers[at].parent]
+    return _blocks_below(outline, root, dropped, with_links=True)
+
+
+def _is_long(weights: _Weights, at: int) -> bool:
+    return weights.length[at] >= _ENOUGH
 
 
 def _is_only_link(block: Block) -> bool:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import lru_cache
 
 from crawl.html.tokens import Attributes
-from crawl.maincontent.blocks import BOLD, CODE, ITALIC
+from crawl.maincontent.blocks import BOLD, CODE, ITALIC, STRIKE
 
 HIDDEN = frozenset(
     (
-        *("annotation", "audio", "button", "canvas", "datalist", "desc", "head", "iframe"),
-        *("math", "noembed", "noframes", "noscript", "object", "optgroup", "option", "rp"),
+        *("annotation", "annotation-xml", "audio", "button", "canvas", "datalist", "desc", "head"),
+        *("iframe", "noembed", "noframes", "noscript", "object", "optgroup", "option", "rp"),
         *("script", "select", "style", "svg", "template", "textarea", "title", "video"),
     )
 )
@@ -23,6 +23,8 @@ CONTAINERS = frozenset(
     )
 )
 LISTS = frozenset(("ul", "ol", "menu"))
+ENCLOSURES = LISTS | {"li", "blockquote"}
+"""Elements that Markdown shows before every line of what is in them."""
 BREAKS = frozenset(
     (
         *("address", "caption", "dd", "dt", "figcaption", "hgroup", "html", "legend", "li"),
@@ -30,8 +32,13 @@ BREAKS = frozenset(
     )
 )
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
-INLINE = {"b": BOLD, "strong": BOLD, "i": ITALIC, "em": ITALIC, "code": CODE, "tt": CODE}
-PHRASES = frozenset((*INLINE, "a"))
+INLINE = {
+    **dict.fromkeys(("b", "strong"), BOLD),
+    **dict.fromkeys(("i", "em"), ITALIC),
+    **dict.fromkeys(("code", "tt"), CODE),
+    **dict.fromkeys(("del", "s", "strike"), STRIKE),
+}
+PHRASES = frozenset((*INLINE, "a", "sub", "sup"))
 BLOCKS = CONTAINERS | BREAKS | frozenset((*HEADINGS, "pre", "blockquote"))
 
 

@@ -18,6 +18,8 @@ class Role(IntEnum):
     """A menu, a teaser, a footer, an advertisement …"""
     HEADER = 3
     """May be a site's or an article's: what is in it decides."""
+    COMMENTS = 4
+    """What readers say of the main content, or the main content where there is no other."""
 
 
 _AROUND_TAGS = frozenset(("nav", "aside", "footer", "dialog", "search"))
@@ -29,13 +31,13 @@ _AROUND_ROLES = frozenset(
 )
 _AROUND = re.compile(
     r"(?:^|[\s_-])(?:"
-    r"nav|navbar|navigation|navi|menus?|submenu|breadcrumbs?|crumbs|side-?bar|side|rail"
+    r"nav|navheader|navfooter|navbar|navigation|navi|menus?|submenu|breadcrumbs?|crumbs|side-?bar|side|rail"
     r"|footer|foot|bottom|copyright|cookies?|consent|gdpr|privacy"
     r"|shar(?:e|ing)|social|sharedaddy|addthis|related|recommend(?:ed|ations?)?|recirc"
     r"|similar|also|teasers?|promos?|promotion|sponsor(?:ed)?|outbrain|taboola"
     r"|ads?|advert(?:s|isements?|ising)?|banner|newsletter|subscri(?:be|ption)|signup|sign-up"
     r"|log-?in|modal|popup|overlay|paywall|pagination|pager|paging|page-?numbers"
-    r"|toc|table-of-contents|skip|skip-?link|toolbar|widgets?|comments?|disqus|respond|replies"
+    r"|toc|table-of-contents|skip|skip-?link|toolbar|widgets?|respond|replies"
     r"|tags|tag-?cloud|tag-?list|categories|masthead|topbar|top-?nav|site-?header|editsection"
     r"|byline-social|printfriendly|noprint|catlinks|navbox|infobar|rating|votes?"
     r")(?:$|[\s_-]|links?(?:$|[\s_-])|list(?:$|[\s_-])|box(?:$|[\s_-])|bar(?:$|[\s_-]))",
@@ -45,6 +47,12 @@ _MAIN = re.compile(
     r"(?:^|[\s_-])(?:articleBody|article-?body|article-?content|entry-?content|post-?content"
     r"|post-?body|main-?content|page-?content|story-?body|blog-?post|markdown-?body|mw-parser-output)"
     r"(?:$|[\s_-])",
+    re.I,
+)
+_COMMENTS = re.compile(
+    r"(?:^|\s)(?:user-?|reader-?|post-?|article-?|wp-?|the-?)?comment(?:s|list|area|body)?"
+    r"(?=$|\s|[_-](?!open|closed|link|count|status|enabled|form\b)|\d|list|wrap|box|section|thread)"
+    r"|(?:^|[\s_-])(?:disqus|fb-comments|livefyre)(?:$|[\s_-])",
     re.I,
 )
 _HEADER = re.compile(r"(?:^|[\s_-])(?:header|head|hero)(?:$|[\s_-])", re.I)
@@ -57,9 +65,11 @@ def role_of_names(tag: str, names: str, identifier: str, role: str, inside_main:
         return Role.NONE
     if tag in _AROUND_TAGS or role.lower() in _AROUND_ROLES:
         return Role.AROUND
+    both = f"{names} {identifier}".strip()
+    if both and tag != "main" and _COMMENTS.search(both):
+        return Role.COMMENTS
     if tag in ("main", "article") or role.lower() in ("main", "article"):
         return Role.MAIN
-    both = f"{names} {identifier}".strip()
     if not both:
         return Role.HEADER if tag == "header" else Role.NONE
     if _MAIN.search(both):

@@ -7,27 +7,19 @@ only when all of them are known.
 from __future__ import annotations
 
 from crawl.html.tokens import VOID, Attributes
-from crawl.maincontent.blocks import (
-    BREAK,
-    MARKS,
-    MARKS_AND_BLANK,
-    MOST_DEPTH,
-    Block,
-    Container,
-    Kind,
-    Outline,
-)
+from crawl.maincontent.blocks import BREAK, MOST_DEPTH, Block, Container, Kind, Outline
 from crawl.maincontent.elements import (
     BLOCKS,
     CONTAINERS,
+    ENCLOSURES,
     HEADINGS,
     HIDDEN,
-    INLINE,
-    LISTS,
     PHRASES,
     is_hidden,
 )
+from crawl.maincontent.enclosures import Enclosures
 from crawl.maincontent.names import Role, role_of_names
+from crawl.maincontent.phrases import Phrases
 from crawl.maincontent.table_cells import OpenTable
 
 
@@ -36,7 +28,8 @@ class OutlineReader:
 
     def __init__(self) -> None:
         self.outline = Outline()
-        self._buffer: list[str] = []
+        self._phrases = Phrases()
+        self._buffer = self._phrases.pieces
         self._link_length = 0
         self._links = 0
         self._hidden = 0
@@ -44,12 +37,7 @@ class OutlineReader:
         self._code = 0
         self._code_language = ""
         self._heading = 0
-        self._quotes = 0
-        self._lists: list[int] = []
-        """For each open list the number of its next item; -1 where they have none."""
-        self._items = 0
-        """Open items of lists."""
-        self._marker = ""
+        self._enclosures = Enclosures()
         self._tables: list[OpenTable] = []
         self.nodes = 0
         self._open: list[tuple[str, bool, int]] = []
@@ -63,6 +51,9 @@ class OutlineReader:
                 self.void(tag)
             return
         hides = tag in HIDDEN or (bool(attributes) and is_hidden(attributes))
+        if tag == "math" and attributes.get("alttext") and not self._hidden:
+            self.text(f" {attributes['alttext']} ")
+            hides = True
         around = self._container
         if hides:
             self._hidden += 1
@@ -92,19 +83,19 @@ class OutlineReader:
             self._flush()
 
     def start_phrase(self, tag: str, attributes: Attributes) -> None:
-        """Reads the start of a link, or of emphasis."""
+        """Reads the start of a link, of emphasis, or of what is set higher or lower."""
         if tag == "a":
             self._links += 1
-        elif not self._code:
-            self._buffer.append(INLINE[tag])
-        elif attributes:
+            return
+        if self._code and attributes:
             self._note_language(attributes)
+        self._phrases.start(tag)
 
     def end_phrase(self, tag: str) -> None:
         if tag == "a":
             self._links -= 1
-        elif not self._code:
-            self._buffer.append(INLINE[tag])
+        else:
+            self._phrases.end(tag)
 
     def start_block(self, tag: str, attributes: Attributes) -> int:
         """Reads the start of an element that ends a line; returns the container around it, for
@@ -116,19 +107,17 @@ class OutlineReader:
             role = _role(tag, attributes, self._is_inside_main())
             self.outline.containers.append(Container(around, tag, role))
             self._container = len(self.outline.containers) - 1
-        if tag == "li":
-            self._start_item()
+        if tag in ENCLOSURES:
+            self._enclosures.start(tag, attributes)
         elif tag in HEADINGS:
             self._heading = HEADINGS[tag]
-        elif tag in LISTS:
-            self._lists.append(_first_number(attributes) if tag == "ol" else -1)
         elif tag == "pre":
             self._code += 1
             self._note_language(attributes)
-        elif tag == "blockquote":
-            self._quotes += 1
         elif tag == "table":
-            self._tables.append(OpenTable(len(self.outline.blocks), self._items))
+            around_it = self._enclosures.current
+            items = 0 if around_it is None else around_it.items
+            self._tables.append(OpenTable(len(self.outline.blocks), items))
         elif self._tables:
             self._tables[-1].start(tag, len(self.outline.blocks))
         return around
@@ -144,20 +133,12 @@ class OutlineReader:
     def end_block(self, tag: str, around: int) -> None:
         if self._buffer:
             self._flush()
-        if tag == "pre":
+        if tag in ENCLOSURES:
+            self._enclosures.end()
+        elif tag == "pre":
             self._code -= 1
         elif tag in HEADINGS:
             self._heading = 0
-        elif tag in LISTS:
-            if self._lists:
-                self._lists.pop()
-            self._marker = ""
-        elif tag == "li":
-            self._marker = ""
-            if self._lists:
-                self._items -= 1
-        elif tag == "blockquote":
-            self._quotes -= 1
         elif tag == "table" and self._tables:
             self._end_table(self._tables.pop())
         elif self._tables:
@@ -167,6 +148,7 @@ class OutlineReader:
     def finish(self, *, is_cut: bool = False) -> Outline:
         """The outline of what was read."""
         self._flush()
+        self._enclosures.finish()
         self.outline.is_cut = is_cut
         return self.outline
 
@@ -177,27 +159,23 @@ class OutlineReader:
         if not buffer:
             return
         links, self._link_length = self._link_length, 0
-        raw = buffer[0] if len(buffer) == 1 else "".join(buffer)
-        buffer.clear()
-        text = raw.strip("\n").rstrip() if self._code else " ".join(raw.split())
-        if not text or (text[0] in MARKS and not text.strip(MARKS_AND_BLANK)):
+        text = self._phrases.take(self._code > 0)
+        if not text:
             return
+        enclosure = self._enclosures.current
         kind = Kind.PARAGRAPH
         if self._heading:
             kind = Kind.HEADING
+            text = text.removesuffix("¶").rstrip() or text  # a link to the heading itself
         elif self._code:
             kind = Kind.CODE
-        elif self._items:
+        elif enclosure is not None and enclosure.items:
             kind = Kind.ITEM
         block = Block(kind, text, self._container, min(links, len(text)) if links else 0)
         block.level = self._heading
-        if self._quotes:
-            block.quotes = min(self._quotes, MOST_DEPTH)
+        block.enclosure = enclosure
         if kind is Kind.CODE:
             block.language, self._code_language = self._code_language, ""
-        if self._items:
-            block.depth = min(self._items, MOST_DEPTH)
-            block.marker, self._marker = self._marker, ""
         if self._heading == 1:
             self._note_h1()
         self.outline.blocks.append(block)
@@ -207,15 +185,6 @@ class OutlineReader:
         while at >= 0 and not containers[at].has_h1:
             containers[at].has_h1 = True
             at = containers[at].parent
-
-    def _start_item(self) -> None:
-        if not self._lists:
-            return
-        self._items += 1
-        number = self._lists[-1]
-        self._marker = "-" if number < 0 else f"{number}."
-        if number >= 0:
-            self._lists[-1] = number + 1
 
     def _note_language(self, attributes: Attributes) -> None:
         for name in (attributes.get("class") or "").split()[:20]:
@@ -244,17 +213,8 @@ class OutlineReader:
         text = " ".join(each.text for each in inside)
         block = Block(Kind.TABLE, text, self._container, sum(each.link_length for each in inside))
         block.rows = rows
-        block.quotes = inside[0].quotes
-        block.depth = min(table.depth, MOST_DEPTH)
-        if inside[0].marker and inside[0].depth <= block.depth:
-            block.marker, inside[0].marker = inside[0].marker, ""  # of the item that it is in
+        block.enclosure = self._enclosures.current
         blocks.append(block)
-
-
-def _first_number(attributes: Attributes) -> int:
-    """Of an ordered list: 1, unless it says otherwise, in digits that Markdown takes."""
-    said = (attributes.get("start") or "").strip() if attributes else ""
-    return int(said) if said.isascii() and said.isdigit() and len(said) < 9 else 1
 
 
 def _role(tag: str, attributes: Attributes, inside_main: bool) -> Role:

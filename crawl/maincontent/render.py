@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from crawl.maincontent.blocks import BOLD, BREAK, CODE, ITALIC, MARKS, Block, Kind
+from crawl.maincontent.blocks import BOLD, BREAK, CODE, ITALIC, MARKS, STRIKE, Block, Kind
 from crawl.maincontent.markdown import cell, heading, inline
+from crawl.maincontent.phrases import without_struck
+from crawl.maincontent.prefixes import Place, Places, plain_gap
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,34 +30,44 @@ class Rendered:
     headings: tuple[Heading, ...] = ()
 
 
-_PLAIN = str.maketrans({BOLD: None, ITALIC: None, CODE: None, BREAK: "\n"})
+_PLAIN = str.maketrans({BOLD: None, ITALIC: None, CODE: None, STRIKE: None, BREAK: "\n"})
 _MARK = re.compile(f"[{MARKS}]")
-_LINE_BLANKS = re.compile(" *\n *")
+_LINE_BLANKS = re.compile("\\s*\n\\s*")
+_BLANKS = re.compile("  +")
 _FENCE = re.compile("`{3,}")
+_Speller = Callable[[Block], str]
 
 
 def as_text(blocks: Sequence[Block]) -> Rendered:
     """The blocks as text: a block a line, a blank line before each that is no item of a list;
-    cells of a table are separated by ` | `."""
-    return _rendered(blocks, _PlainSpeller())
+    cells of a table are separated by ` | `. What the page strikes out is left out."""
+    return _rendered(blocks, _plain_block, is_markdown=False)
 
 
 def as_markdown(blocks: Sequence[Block]) -> Rendered:
     """The blocks as Markdown of GitHub's flavour. Links are their texts, pictures are left
     out."""
-    return _rendered(blocks, _MarkdownSpeller())
+    return _rendered(blocks, _markdown_block, is_markdown=True)
 
 
-def _rendered(blocks: Sequence[Block], speller: _PlainSpeller) -> Rendered:
+def _rendered(blocks: Sequence[Block], spell: _Speller, *, is_markdown: bool) -> Rendered:
     pieces: list[str] = []
     headings: list[Heading] = []
     length = 0
+    places = Places()
     before: Block | None = None
     for block in blocks:
-        gap = "" if before is None else speller.gap(before, block)
-        text = speller.spelled(block)
+        text = spell(block)
         if not text:
             continue
+        if is_markdown:
+            place = places.place(block)
+            gap = place.gap
+            if place.first:
+                text = _prefixed(text, place)
+        else:
+            gap = plain_gap(before, block)
+            before = block
         if gap:
             pieces.append(gap)
             length += len(gap)
@@ -63,112 +75,53 @@ def _rendered(blocks: Sequence[Block], speller: _PlainSpeller) -> Rendered:
             headings.append(Heading(length, block.level, plain(block.text).replace("\n", " ")))
         pieces.append(text)
         length += len(text)
-        before = block
     return Rendered("".join(pieces), tuple(headings))
 
 
+def _prefixed(text: str, place: Place) -> str:
+    if "\n" not in text:
+        return place.first + text
+    first, *others = text.split("\n")
+    blank = place.others.rstrip()
+    return "\n".join(
+        [place.first + first, *(place.others + each if each else blank for each in others)]
+    )
+
+
 def plain(text: str) -> str:
-    """A block's text without marks."""
+    """A block's text without marks, and without what is struck out."""
     if not _MARK.search(text):
         return text
-    text = text.translate(_PLAIN)
+    text = _BLANKS.sub(" ", without_struck(text).translate(_PLAIN))
     return _LINE_BLANKS.sub("\n", text).strip() if "\n" in text else text.strip()
 
 
-class _PlainSpeller:
-    """Spells one block after the other as text."""
-
-    def spelled(self, block: Block) -> str:
-        if block.kind is Kind.TABLE:
-            return "\n".join(" | ".join(map(_plain_cell, row)) for row in block.rows)
-        if block.kind is Kind.CODE:
-            return block.text
-        return plain(block.text)
-
-    def gap(self, before: Block, block: Block) -> str:
-        """What stands between two blocks, of which the other is to be spelled next: nothing but
-        the end of a line before the items of a list."""
-        is_tight = block.kind is Kind.ITEM and block.marker and before.depth
-        return "\n" if is_tight else "\n\n"
+def _plain_block(block: Block) -> str:
+    if block.kind is Kind.TABLE:
+        return "\n".join(" | ".join(map(_plain_cell, row)) for row in block.rows)
+    return block.text if block.kind is Kind.CODE else plain(block.text)
 
 
 def _plain_cell(blocks: list[Block]) -> str:
     return " ".join(plain(block.text) for block in blocks).replace("\n", " ")
 
 
-class _MarkdownSpeller(_PlainSpeller):
-    """Spells one block after the other as Markdown: what is inside an item begins where the item's
-    own text does, behind markers of any length."""
-
-    def __init__(self) -> None:
-        self._markers: list[str] = []
-        """The markers of the items that are open, outermost first; none for those that nobody
-        sees, such as the ones outside of a quotation or before a heading."""
-        self._quotes = 0
-
-    def gap(self, before: Block, block: Block) -> str:
-        gap = super().gap(before, block)
-        if before.quotes != block.quotes or block.level:
-            return "\n\n"
-        if gap == "\n" and (self._may_follow(block) or before.level):
-            return gap
-        if block.quotes and block.depth and any(self._markers):
-            # a blank line would end the quotation, and the item in it
-            return f"\n{'> ' * block.quotes}".rstrip() + "\n"
-        return "\n\n"
-
-    def _may_follow(self, item: Block) -> bool:
-        """Whether an item is seen as one behind a line of text: the first of a numbered list only
-        if it is number 1."""
-        if not any(self._markers):
-            return False
-        beside = self._markers[item.depth - 1 : item.depth]
-        return item.marker in ("-", "1.") or any(each[:1].isdigit() for each in beside)
-
-    def spelled(self, block: Block) -> str:
-        depth = block.depth
-        if block.quotes != self._quotes or block.level:
-            self._markers = [""] * len(self._markers)
-        self._quotes = block.quotes
-        if not depth:
-            self._markers.clear()
-            return _markdown_block(block, "")
-        outside = depth - 1 if block.marker else depth
-        del self._markers[depth:]
-        self._markers += [""] * (depth - len(self._markers))
-        indent = " " * sum(len(marker) + 1 for marker in self._markers[:outside] if marker)
-        if block.marker and not block.level:
-            self._markers[outside:] = [block.marker]
-        return _markdown_block(block, indent)
-
-
-def _markdown_block(block: Block, indent: str) -> str:
+def _markdown_block(block: Block) -> str:
     if block.kind is Kind.CODE:
         longest = max((len(found[0]) for found in _FENCE.finditer(block.text)), default=2)
         fence = "`" * (longest + 1)
-        text = f"{fence}{block.language}\n{block.text}\n{fence}"
-    elif block.kind is Kind.TABLE:
-        text = _table(block.rows)
-    elif block.level:
-        text = f"{'#' * block.level} {heading(block.text)}"
-    else:
-        text = inline(block.text)
-    if block.depth and not block.level:
-        first = f"{indent}{block.marker} " if block.marker else indent
-        text = first + text.replace("\n", "\n" + " " * len(first))
-    if block.quotes and not block.level:
-        quote = "> " * block.quotes
-        text = quote + text.replace("\n", f"\n{quote}")
-    return text
+        return f"{fence}{block.language}\n{block.text}\n{fence}"
+    if block.kind is Kind.TABLE:
+        return _table(block)
+    if block.level:
+        title = heading(block.text)
+        return f"{'#' * block.level} {title}" if title else ""
+    return inline(block.text)
 
 
-def _table(rows: list[list[list[Block]]]) -> str:
-    width = max(map(len, rows))
-    lines = [_row(row, width) for row in rows]
+def _table(block: Block) -> str:
+    width = max(map(len, block.rows))
+    rows = [[cell(each, block.enclosure) for each in row] for row in block.rows]
+    lines = ["| " + " | ".join([*row, *[""] * (width - len(row))]) + " |" for row in rows]
     lines.insert(1, "|" + " --- |" * width)
     return "\n".join(lines)
-
-
-def _row(cells: list[list[Block]], width: int) -> str:
-    texts = [*map(cell, cells), *[""] * (width - len(cells))]
-    return "| " + " | ".join(texts) + " |"

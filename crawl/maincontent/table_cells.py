@@ -18,12 +18,12 @@ _MORE = 3
 class OpenTable:
     """The cells of a table while it is read: ranges of blocks."""
 
-    __slots__ = ("_cell", "_has_headers", "_rows", "depth", "first")
+    __slots__ = ("_cell", "_has_headers", "_items", "_rows", "first")
 
-    def __init__(self, first: int, depth: int) -> None:
+    def __init__(self, first: int, items: int) -> None:
         self.first = first
-        self.depth = depth
-        """How many lists it is in."""
+        self._items = items
+        """How many items of lists it is in."""
         self._rows: list[list[tuple[int, int]]] = []
         self._cell = -1
         self._has_headers = False
@@ -39,6 +39,8 @@ class OpenTable:
         if tag in ("td", "th") and self._rows and self._cell >= 0:
             self._rows[-1].append((self._cell, block))
             self._cell = -1
+        elif tag == "caption" and not self._rows:
+            self.first = block  # it stays a paragraph before the table
 
     def rows_of(self, blocks: list[Block]) -> list[list[list[Block]]]:
         """The blocks of the cells, if it is a table of data: several rows and columns of short
@@ -67,7 +69,7 @@ class OpenTable:
         if len(inside) == 1 and inside[0].kind is Kind.PARAGRAPH:
             return len(inside[0].text) <= _LONGEST
         more = _MORE if self._has_headers else 1
-        listed = [each for each in inside if each.depth > self.depth]
+        listed = [each for each in inside if each.items > self._items]
         return (
             len(inside) - len(listed) <= more * _MOST_BLOCKS
             and len(listed) <= more * _MOST_ITEMS

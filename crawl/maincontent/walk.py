@@ -3,6 +3,7 @@ would harm a tree's builder (crawl/html/guard.py)."""
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -11,6 +12,7 @@ from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, Attributes, feed
 from crawl.maincontent.blocks import Outline
 from crawl.maincontent.elements import BLOCKS, CONTAINERS, HIDDEN, PHRASES, is_hidden
+from crawl.maincontent.mathml import formula_text
 from crawl.maincontent.outline import OutlineReader
 
 MOST_NODES = 300_000
@@ -21,6 +23,15 @@ _ASKED = CONTAINERS | {"pre"}
 """Blocks whose attributes are looked at; for each of them that costs a microsecond."""
 _OFTEN_HIDDEN = frozenset(("p", "li", "h1", "h2", "h3", "h4", "dd", "dt", "tr"))
 _ASKED_TOO = _ASKED | _OFTEN_HIDDEN
+_ASKED_AND_ITEMS = _ASKED | {"li"}
+_FORMULA_AGAIN = "katex-html"
+"""The name of spans that show what a `math` beside them says."""
+_NUMBERED = re.compile(rb"<li\s[^>]{0,200}?value")
+_CONTROLS = bytes((*range(9), 11, *range(14, 32)))
+_REFERENCE = re.compile(
+    rb"&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01])(?!\d)|[xX]0*(?:[0-8bBe-fE-F]|1[\da-fA-F])(?![\da-fA-F]));?"
+)
+"""To a control character."""
 
 
 def outline_of(
@@ -30,10 +41,13 @@ def outline_of(
     is in `nav` and `footer`, unless `everything` is asked for. `tree`: lexbor's of it, by whoever
     has made sure that it can be made."""
     reader = OutlineReader()
+    cleaned = _without_marks(data)
+    if cleaned != data:
+        data, tree = cleaned, None
     if tree is None and is_safe_markup(data):
         tree = LexborHTMLParser(data)
     if tree is not None:
-        asked = _ASKED_TOO if _may_hide(data) else _ASKED
+        asked = _asked(data.lower())
         skipped = HIDDEN if everything else HIDDEN | _ALWAYS_AROUND
         return reader.finish(is_cut=not _walk(tree.root, reader, asked, skipped))
     full = _Full()
@@ -64,6 +78,9 @@ def _walk(
             following = node.next
         elif tag in skipped or tag == "-comment":
             following = node.next
+        elif tag == "math":
+            text(formula_text(node))
+            following = node.next
         elif tag in VOID:
             if tag in ("br", "hr"):
                 reader.void(tag)
@@ -82,6 +99,8 @@ def _walk(
                 reader.start_phrase(tag, node.attributes if tag == "code" else _NO_ATTRIBUTES)
                 above.append((node, tag, -1))
             else:
+                if tag in asked and _FORMULA_AGAIN in (node.attributes.get("class") or ""):
+                    following = None
                 above.append((node, "", -1))
         while following is None and above:
             node, tag, around = above.pop()
@@ -113,7 +132,18 @@ class _Bounded:
         self._reader.start(tag, attributes)
 
 
-def _may_hide(data: bytes) -> bool:
-    """Whether a page may hide elements that are not asked otherwise."""
-    lowered = data.lower()
-    return b"hidden" in lowered or b"display" in lowered
+def _asked(lowered: bytes) -> frozenset[str]:
+    """The elements whose attributes are looked at on this page, in small letters."""
+    asked = _ASKED
+    if b"hidden" in lowered or b"display" in lowered:
+        asked = _ASKED_TOO
+    elif b"value" in lowered and _NUMBERED.search(lowered):
+        asked = _ASKED_AND_ITEMS
+    return asked | {"span"} if _FORMULA_AGAIN.encode() in lowered else asked
+
+
+def _without_marks(data: bytes) -> bytes:
+    """Without control characters, of which ours are among the text's, and without references to
+    such."""
+    data = data.translate(None, _CONTROLS)
+    return _REFERENCE.sub(b"", data) if b"&#" in data else data

@@ -29,6 +29,9 @@ class IndexDocument:
     a newer one."""
     boost: float = 1.0
     fields: dict[str, FieldValue] = field(default_factory=dict)
+    rest: str = ""
+    """What the page says beside its content, in menus and footers. It is no field: servers refuse
+    fields that their schema lacks. A writer that weighs fields may index it, with little weight."""
 
     def add(self, name: str, value: FieldValue) -> None:
         """Adds a value to a field, which becomes a list where it has one already."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 
+from crawl.model.content import Content
+from crawl.model.parse import Parse
 from crawl.urls.parse import resolve
 
 ROBOTS = "robots"
@@ -55,6 +58,19 @@ def directives_of_meta(tags: Iterable[tuple[str, str]], agent: str) -> frozenset
         if is_for_us(name, agent)
         for directive in _words(content)
     )
+
+
+def with_header_directives(content: Content, parse: Parse, agent: str, *, inside: bool) -> Parse:
+    """The parse with the directives of X-Robots-Tag and, of a page that is not `inside` another,
+    with the canonical URL of a Link header."""
+    asked = content.headers.get("x-robots-tag")
+    if asked:
+        directives = directives_of_header(asked.split("\n"), agent)
+        parse = replace(parse, directives=parse.directives | directives)
+    link = content.headers.get("link")
+    if link and not parse.canonical and not inside:
+        parse = replace(parse, canonical=canonical_of_link_header(link, content.url))
+    return parse
 
 
 def directives_of_header(values: str | Iterable[str], agent: str) -> frozenset[str]:

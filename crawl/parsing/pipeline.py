@@ -23,7 +23,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.model.status import Status
 from crawl.parsing import rows
-from crawl.parsing.directives import canonical_of_link_header, directives_of_header
+from crawl.parsing.directives import with_header_directives
 from crawl.parsing.document import (
     CACHING_FORBIDDEN_KEY,
     Document,
@@ -244,7 +244,7 @@ class Pipeline:
         inside: bool,
         counters: Counters,
     ) -> Document:
-        parse = self._with_header_directives(source, parse, inside)
+        parse = with_header_directives(source, parse, self._agent, inside=inside)
         for name, plugin in self._plugins.parse_filters:
             try:
                 parse = _validated(plugin.filter(page, parse))
@@ -275,18 +275,6 @@ class Pipeline:
         for reason, count in parse.outlinks_dropped.items():
             counters[f"outlinks_dropped.{reason}"] += count
         return Document(source, parse, page.mime_type, charset, signature, inside, links, redirect)
-
-    def _with_header_directives(self, content: Content, parse: Parse, inside: bool) -> Parse:
-        """Adds the directives of X-Robots-Tag and, for the page itself, the canonical URL of a
-        Link header."""
-        asked = content.headers.get("x-robots-tag")
-        if asked:
-            directives = directives_of_header(asked.split("\n"), self._agent)
-            parse = replace(parse, directives=parse.directives | directives)
-        link = content.headers.get("link")
-        if link and not parse.canonical and not inside:
-            parse = replace(parse, canonical=canonical_of_link_header(link, content.url))
-        return parse
 
     def _obey_directives(self, parse: Parse, counters: Counters) -> Parse:
         """Obeys noindex, nofollow and noarchive."""

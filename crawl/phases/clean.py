@@ -32,6 +32,7 @@ from crawl.phases.index_state import (
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import note_run
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +41,7 @@ class CleanOptions:
 
     parameters: Mapping[str, str] = field(default_factory=dict)
     commit: bool = True
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +83,7 @@ def run(
     specs = check(config, options)
     crawldb = crawl_dir.require_crawldb()
     require_index(crawl_dir, specs)
-    with writing_index(crawl_dir, "clean", config, clock, specs, force=options.force) as (
+    with writing_index(crawl_dir, "clean", config, clock, specs, steal_lock=options.steal_lock) as (
         transaction,
         settled,
     ):
@@ -124,6 +125,7 @@ def run(
         snapshot, outputs = index.publish(
             transaction, crawl_dir, specs, found, report, clock, kept_out
         )
+        note_run(crawl_dir, "clean", crawldb=crawldb.number)
     documents = {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs}
     return CleanResult(
         snapshot.number, documents, report, tuple(settled.lines()), transaction.lock.took_over

@@ -49,6 +49,7 @@ from crawl.rules.dedup import (
     parse_order,
 )
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 
@@ -74,7 +75,7 @@ class DedupOptions:
     """So many of the duplicates of each of them are named."""
     preview: int = 0
     """So many near duplicates are shown, the most doubtful first, and nothing is marked."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,9 @@ def run(
     report = Report("dedup", clock.now_ms(), config.digest(), asdict(options))
     check(options)
     crawl_dir.require_crawldb()
-    with crawl_dir.writing_crawldb("dedup", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing_crawldb(
+        "dedup", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         base = crawl_dir.require_crawldb()
         slices = Slices.to_write(base, base.buckets, config[CRAWLDB_FILE_ROWS])
         job = DedupJob(
@@ -163,6 +166,7 @@ def run(
             snapshot = transaction.publish(
                 files, report, buckets=base.buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
             )
+        note_run(crawl_dir, "dedup", crawldb=snapshot.number)
         return DedupResult(snapshot, report, groups, transaction.lock.took_over)
 
 

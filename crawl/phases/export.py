@@ -70,7 +70,7 @@ class ExportOptions:
     chunk_unit: ChunkUnit = ChunkUnit.CHARACTERS
     filter: bool = False
     overwrite: bool = False
-    force: bool = False
+    steal_lock: bool = False
 
     @property
     def text_kind(self) -> TextKind:
@@ -123,7 +123,7 @@ def choose(crawl_dir: CrawlDir, options: ExportOptions) -> ChosenSegments:
         verb="export",
         third_person="exports",
         participle="exported",
-        can_force=False,
+        can_repeat=False,
     )
     return require_some(choose_segments(crawl_dir, options.segments, {}, rule), crawl_dir, rule)
 
@@ -140,7 +140,7 @@ def run(
     since = _Since.of(crawl_dir, crawldb, options.since)
     chosen = choose(crawl_dir, options)
     update_context(segment=" ".join(chosen.names))
-    with locked(output, "export", config, clock, force=options.force) as lock:
+    with locked(output, "export", config, clock, steal_lock=options.steal_lock) as lock:
         export_folder.require_room(output, overwrite=options.overwrite)
         with timed(report, "export", clock):
             written = _export(

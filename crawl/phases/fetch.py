@@ -66,7 +66,7 @@ class FetchOptions:
     """What the command line says."""
 
     segment: str | None = None
-    force: bool = False
+    steal_lock: bool = False
     more_rounds: bool = False
     """Whether a further round follows, which can take up what this one leaves."""
 
@@ -130,8 +130,8 @@ def run(
     update_context(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
     with (
-        locked(segment.folder, "fetch", config, clock, force=options.force) as lock,
-        crawl_dir.fetching("fetch", config, clock, force=options.force) as fetching,
+        locked(segment.folder, "fetch", config, clock, steal_lock=options.steal_lock) as lock,
+        crawl_dir.fetching("fetch", config, clock, steal_lock=options.steal_lock) as fetching,
     ):
         held = segment.held_by(lock)
         segment.folder.delete(STOP)  # of a fetch before
@@ -170,7 +170,14 @@ def run(
             lock.verify()
             tasks = [_handed_over_by(segment, part) for part in fetched]
             is_handed_over = publish_handed_over(
-                runner, crawl_dir, config, clock, tasks, report, spec.buckets, force=options.force
+                runner,
+                crawl_dir,
+                config,
+                clock,
+                tasks,
+                report,
+                spec.buckets,
+                steal_lock=options.steal_lock,
             )
         _fill_report(report, fetched, clock)
         lock.verify()

@@ -113,7 +113,9 @@ def run(
     hostdb = require_bounds(crawl_dir, config)
     report = Report("generate", started, config.digest(), asdict(options))
     crawl_dir.require_crawldb()
-    with crawl_dir.writing_crawldb("generate", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing_crawldb(
+        "generate", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         crawl_dir.segments.sweep_unfinished()
         work = GenerateRun(
             runner, crawl_dir, config, options, clock, transaction, report, selection
@@ -127,13 +129,15 @@ def run(
 
 
 def _selection(config: Config, options: GenerateOptions, started: int) -> Selection:
+    ahead_ms = round(options.add_days * _DAY_MS)
     return selection_of(
         config,
-        started + round(options.add_days * _DAY_MS),
+        started + ahead_ms,
         filtering=options.filter,
         normalizing=options.normalize,
         segments=options.max_num_segments,
         top_n=options.top_n,
+        ahead_ms=ahead_ms,
     )
 
 

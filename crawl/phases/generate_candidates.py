@@ -14,6 +14,7 @@ from crawl.buckets.generate.scan import ScanJob, ScanTask, ScanTaskResult, scan_
 from crawl.buckets.generate.selection import is_automatic, most_per_host
 from crawl.buckets.generate.shards import RankJob, Shard, summarize_shard
 from crawl.buckets.generate.unfinished import (
+    NOT_AGAIN,
     ListFile,
     list_files,
     send_list,
@@ -58,7 +59,7 @@ def find_candidates(
     tasks = [(each.number, ScanTask(each, hosts.get(each.bucket))) for each in stored]
     router = slices.router
     job = ScanJob(work.selection, work.transaction.folder, router, has_expr=matching is not None)
-    lists = _unfinished_lists(work, base)
+    lists = [*_unfinished_lists(work, base), *_lists_not_again(work)]
     if not lists and matching is None and bounds is None:
         scan = partial(scan_alone, job)
         alone = [task for _, task in tasks]
@@ -100,6 +101,14 @@ def _unfinished_lists(work: GenerateRun, base: Snapshot) -> list[ListFile]:
     if unfinished:
         work.report.details["unfinished_segments"] = [segment.name for segment in unfinished]
     return list_files(unfinished)
+
+
+def _lists_not_again(work: GenerateRun) -> list[ListFile]:
+    """The lists whose URLs are not to be selected once more, as far as they are still here."""
+    named = frozenset(work.options.not_again)
+    return list_files(
+        (each for each in work.crawl_dir.segments.generated() if each.name in named), NOT_AGAIN
+    )
 
 
 def settle_segment_cuts(

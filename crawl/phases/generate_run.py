@@ -21,10 +21,12 @@ class GenerateOptions:
     num_fetchers: int = 1
     max_num_segments: int | None = None
     add_days: float = 0.0
+    not_again: tuple[str, ...] = ()
+    """Names of segments whose URLs are not selected once more, however due they are."""
     expr: str | None = None
     filter: bool | None = None
     normalize: bool | None = None
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ def run(runner: Runner, crawl_dir: CrawlDir, group: NodeGroup, output: Folder) -
         lambda found: _write(
             runner, GraphDumpJob(stored_hostgraph(crawl_dir, group, found), group, output)
         ),
-        partial(make_room, output, force=True, own=OWN_NAMES),
+        partial(make_room, output, overwrite=True, own=OWN_NAMES),
     )
 
 

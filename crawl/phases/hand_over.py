@@ -64,7 +64,7 @@ def publish_handed_over(
     report: Report,
     buckets: int,
     *,
-    force: bool = False,
+    steal_lock: bool = False,
 ) -> bool:
     """Merges what the parts of a fetch have learnt into the datasets, and publishes them; whether
     it could be done. `buckets` are the CrawlDb's, of which a dataset gets as many when it is new,
@@ -72,7 +72,7 @@ def publish_handed_over(
     wanted = [task for task in tasks if task.robots or task.servers is not None]
     if not wanted:
         return True
-    work = partial(_publish, runner, crawl_dir, config, clock, wanted, report, buckets, force)
+    work = partial(_publish, runner, crawl_dir, config, clock, wanted, report, buckets, steal_lock)
     try:
         work()
     except Locked as error:
@@ -82,7 +82,7 @@ def publish_handed_over(
         _log.warning("%s; the crawl's robots.txt and pauses are begun anew", error)
         try:
             for table in (ROBOTS, SERVERS):
-                begin_anew(crawl_dir.dataset(table), "fetch", config, clock, force=force)
+                begin_anew(crawl_dir.dataset(table), "fetch", config, clock, steal_lock=steal_lock)
             work()
         except StorageError as again:
             _log.warning("%s; what the fetch has learnt of servers is not kept", again)
@@ -91,10 +91,12 @@ def publish_handed_over(
 
 
 def begin_anew(
-    dataset: Dataset, command: str, config: Config, clock: Clock, *, force: bool
+    dataset: Dataset, command: str, config: Config, clock: Clock, *, steal_lock: bool
 ) -> None:
     """Forgets all of a cache that is damaged."""
-    with locked(dataset.folder, command, config, clock, force=force, shut_out=dataset.shut_out):
+    with locked(
+        dataset.folder, command, config, clock, steal_lock=steal_lock, shut_out=dataset.shut_out
+    ):
         for name in (dataset.pointer.name, dataset.pointer.copy, SNAPSHOTS):
             dataset.folder.delete(name)
 
@@ -107,14 +109,14 @@ def _publish(
     tasks: Sequence[HandOverTask],
     report: Report,
     buckets: int,
-    force: bool,
+    steal_lock: bool,
 ) -> None:
     with (
         crawl_dir.writing(
-            crawl_dir.dataset(ROBOTS), report.phase, config, clock, force=force
+            crawl_dir.dataset(ROBOTS), report.phase, config, clock, steal_lock=steal_lock
         ) as robots,
         crawl_dir.writing(
-            crawl_dir.dataset(SERVERS), report.phase, config, clock, force=force
+            crawl_dir.dataset(SERVERS), report.phase, config, clock, steal_lock=steal_lock
         ) as servers,
     ):
         for transaction, table, send in (

@@ -59,7 +59,7 @@ from crawl.phases.ranking import iterate
 from crawl.phases.timing import timed
 from crawl.phases.webgraph_remarks import hostgraph_remarks
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import MADE_FROM_WEBGRAPH, BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 
 Numbers = npt.NDArray[np.int64]
@@ -80,7 +80,7 @@ class HostGraphOptions:
     """None: exact where the graph is small enough."""
     top: int = 20
     """How many of the first are told."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +136,9 @@ def run(
     check(options)
     require_graph(crawl_dir)
     pages, dataset = crawl_dir.dataset(WEBGRAPH), crawl_dir.dataset(table_of(options.group))
-    with crawl_dir.writing(dataset, "hostgraph", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing(
+        dataset, "hostgraph", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         build = _Build(runner, transaction, report)
 
         def built_from(snapshot: Snapshot) -> tuple[Snapshot, StoredGraph]:
@@ -164,7 +166,7 @@ def run(
             report,
             buckets=max(1, len(files)),
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            notes={"webgraph_snapshot": webgraph.number},
+            notes={MADE_FROM_WEBGRAPH: webgraph.number},
             attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
         )
         remarks = tuple(

@@ -113,7 +113,13 @@ def run(
     specs = check(config, options)
     crawldb = crawl_dir.require_crawldb() if options.crawldb else None
     with writing_index(
-        crawl_dir, "index", config, clock, specs, force=options.force, rebuild=options.rebuild
+        crawl_dir,
+        "index",
+        config,
+        clock,
+        specs,
+        steal_lock=options.steal_lock,
+        rebuild=options.rebuild,
     ) as (transaction, settled):
         try:
             chosen = choose(crawl_dir, options, specs)
@@ -203,7 +209,7 @@ def settle(
     which needs nobody's help; None where that is nothing either."""
     report = Report("index", clock.now_ms(), config.digest(), asdict(options))
     specs = check(config, options)
-    settled = settle_index(crawl_dir, "index", config, clock, specs, force=options.force)
+    settled = settle_index(crawl_dir, "index", config, clock, specs, steal_lock=options.steal_lock)
     return _settled_result(settled, crawl_dir.dataset(INDEX).current(), specs, report, clock)
 
 

@@ -45,7 +45,7 @@ class IndexOptions:
     commit: bool = True
     rebuild: bool = False
     """Writers begin anew, with all segments."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 def choose(
@@ -63,7 +63,7 @@ def choose(
         verb="index",
         third_person="indexes",
         participle="indexed",
-        can_force=False,  # an index of half a segment would say that it has the segment
+        can_repeat=False,  # an index of half a segment would say that it has the segment
     )
     taken = {} if options.segments else _taken(crawl_dir, options, missed)
     chosen = choose_segments(crawl_dir, options.segments, taken, rule)

@@ -13,10 +13,10 @@ from crawl.buckets.runner import Runner
 from crawl.config import Config
 from crawl.indexing.kept_out import KeptOutJob, KeptOutTask, returning_segments
 from crawl.indexing.settings import INDEXER_SKIP_NOTMODIFIED
-from crawl.phases.index_state import LOOKED_AT, IndexState, kept_out_files
+from crawl.phases.index_state import IndexState, kept_out_files
 from crawl.phases.segment_choice import ChosenSegments
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import Snapshot
+from crawl.storage.manifest import LOOKED_AT, Snapshot
 from crawl.storage.segments import PARSE_DATA, Segment
 
 

@@ -21,7 +21,7 @@ def settle_index(
     clock: Clock,
     specs: Sequence[WriterSpec] = (),
     *,
-    force: bool = False,
+    steal_lock: bool = False,
 ) -> SettledOutputs:
     """Brings what every writer has to what the ledger says, under the ledger's lock; where nothing
     is to be done, no lock is taken. A ledger that cannot be read says nothing."""
@@ -32,5 +32,5 @@ def settle_index(
         return SettledOutputs()
     if not is_unsettled(crawl_dir, specs, ledger):
         return SettledOutputs()
-    with crawl_dir.writing(dataset, command, config, clock, force=force) as transaction:
+    with crawl_dir.writing(dataset, command, config, clock, steal_lock=steal_lock) as transaction:
         return settle_outputs(crawl_dir, specs, transaction.base)

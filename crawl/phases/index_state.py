@@ -32,16 +32,12 @@ from crawl.model.report import Report
 from crawl.printable import printable
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import LOOKED_AT, BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 
 _KEEP = 1
 """Snapshots of the ledger: an older one would name files that are swept away, so that nobody who
 reads a writer's folder finds a document twice."""
-
-
-LOOKED_AT = "looked_at"
-"""The note of a snapshot that names the CrawlDb's by which no page was kept out for nothing."""
 
 
 def kept_out_files(ledger: Snapshot | None) -> tuple[BucketFile, ...]:
@@ -63,13 +59,13 @@ def writing_index(
     clock: Clock,
     specs: Sequence[WriterSpec],
     *,
-    force: bool = False,
+    steal_lock: bool = False,
     rebuild: bool = False,
 ) -> Iterator[tuple[Transaction, SettledOutputs]]:
     """Locks the index for a block that may publish, and first completes what a dead one left
     undone, and deletes what it left."""
     dataset = crawl_dir.dataset(INDEX)
-    with crawl_dir.writing(dataset, command, config, clock, force=force) as transaction:
+    with crawl_dir.writing(dataset, command, config, clock, steal_lock=steal_lock) as transaction:
         check_places(crawl_dir, specs, transaction.base, rebuild=rebuild)
         yield transaction, settle_outputs(crawl_dir, specs, transaction.base)
 

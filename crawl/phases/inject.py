@@ -57,7 +57,7 @@ class InjectOptions:
     filter: bool = True
     normalize: bool = True
     filter_normalize_all: bool = False
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,9 @@ def run(
         report.counters["seed_folders_skipped"] += 1
         report.add_samples({"seed_folders_skipped": [folder]}, config[REPORT_SAMPLES])
 
-    with crawl_dir.writing_crawldb("inject", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing_crawldb(
+        "inject", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])

@@ -61,9 +61,10 @@ class InvertLinksOptions:
     """Names of segments; none: every one that is parsed and not in the LinkDb yet."""
     normalize: bool = True
     filter: bool = True
-    force: bool = False
+    again: bool = False
     """Inverts named segments again, in place of what they brought before, or as far as they
-    were parsed; and takes the lock."""
+    were parsed."""
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +97,7 @@ def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
         third_person="inverts",
         participle="inverted",
     )
-    chosen = choose_segments(crawl_dir, options.segments, inside, rule, force=options.force)
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
     return require_some(chosen, crawl_dir, rule)
 
 
@@ -116,7 +117,7 @@ def run(
     check(config, options)
     dataset = linkdb_of(crawl_dir)
     with crawl_dir.writing(
-        dataset, "invertlinks", config, clock, force=options.force
+        dataset, "invertlinks", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can invert them from here on
         update_context(segment=" ".join(chosen.names))
@@ -197,7 +198,7 @@ def _remarks(
         )
     if not counters["links"]:
         return [*remarks, "the pages of these segments have no links"]
-    again = command("invertlinks", crawl_dir.address, *names, "--force")
+    again = command("invertlinks", crawl_dir.address, *names, "--again")
     left_out = [
         LeftOut(
             counters["dropped.internal"],

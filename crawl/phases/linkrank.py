@@ -37,6 +37,7 @@ from crawl.phases.ranking import iterate
 from crawl.phases.timing import timed
 from crawl.phases.webgraph_remarks import empty_graph_remarks
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import Snapshot
 
 RANKED_BY = "ranked_by"
@@ -57,7 +58,7 @@ class LinkRankOptions:
     """A file that names the pages, hosts or domains at which the surfer begins anew."""
     deny: str | None = None
     """A file that names those which nobody is to trust."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +134,9 @@ def run(
     kernel, names = kernel_of(config, options), lists_of(config, options)
     require_graph(crawl_dir)
     dataset = crawl_dir.dataset(WEBGRAPH)
-    with crawl_dir.writing(dataset, "linkrank", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing(
+        dataset, "linkrank", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         base = transaction.base
         assert base is not None
         graph = StoredGraph.of(transaction.folder, base, counts_limited=kernel.counts_limited)
@@ -171,6 +174,7 @@ def run(
             },
             attached={**base.attached, WEBGRAPH_SCORES.name: scores},
         )
+        note_run(crawl_dir, "linkrank", webgraph=published.number)
         return LinkRankResult(
             published,
             report,

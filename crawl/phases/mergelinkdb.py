@@ -54,7 +54,7 @@ class MergeLinkDbOptions:
     filter: bool = False
     rebucket: bool = False
     """Also takes in LinkDbs of another number of buckets."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +133,7 @@ def run(
         config, normalize=options.normalize, filter_urls=options.filter
     )
     with crawl_dir.writing(
-        linkdb_of(crawl_dir), "mergelinkdb", config, clock, force=options.force
+        linkdb_of(crawl_dir), "mergelinkdb", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         target = target_of(transaction, config)
 

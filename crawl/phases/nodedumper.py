@@ -91,7 +91,7 @@ def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> Node
 
     def begin_anew() -> None:
         if options.output is not None:
-            make_room(Folder(options.output), force=True)
+            make_room(Folder(options.output), overwrite=True)
 
     return dataset.reading(partial(check, crawl_dir, options), list_nodes, begin_anew)
 

@@ -54,7 +54,7 @@ class ParseOptions:
     reparse: bool = False
     filter_urls: bool = True
     normalize_urls: bool = True
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ def run(
     parsing = ParsePlan.from_config(
         config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls
     )
-    with locked(segment.folder, "parse", config, clock, force=options.force) as lock:
+    with locked(segment.folder, "parse", config, clock, steal_lock=options.steal_lock) as lock:
         held = segment.held_by(lock)
         choose(crawl_dir, segment.name, reparse=options.reparse)  # nobody was quicker
         snapshot = crawl_dir.crawldb.current()

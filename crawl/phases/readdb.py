@@ -78,7 +78,7 @@ def _send_nothing(task: None, outbox: Outbox) -> None:
     """Where only a source sends."""
 
 
-def check_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> list[str]:
+def check_room(output: Folder, *, overwrite: bool, own: Collection[str] = ()) -> list[str]:
     """What is in the folder of a dump that is to be replaced, whose files are parts and those of
     `own`; raises UsageError where there is anything else: nobody's other files are ever
     deleted; and whatever keeps files from being written there: better now than when the work is
@@ -88,8 +88,8 @@ def check_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> lis
         raise UsageError(f"{output.address} is a file: name a folder")
     names = [name for name in output.names() if name != PROBE]
     dumped = all(name in (SUCCESS, *own) or name.startswith("part-") for name in names)
-    if names and not (force and dumped):
-        advice = "choose another or use --force" if dumped else "it holds other files"
+    if names and not (overwrite and dumped):
+        advice = "choose another or use --overwrite" if dumped else "it holds other files"
         raise UsageError(f"{output.address} is not empty: {advice}")
     is_new = not output.exists()
     output.require_writable()
@@ -98,10 +98,10 @@ def check_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> lis
     return names
 
 
-def make_room(output: Folder, *, force: bool, own: Collection[str] = ()) -> None:
+def make_room(output: Folder, *, overwrite: bool, own: Collection[str] = ()) -> None:
     """Empties the folder, also of what a killed dump left unfinished there; raises what
     `check_room` does."""
-    names = check_room(output, force=force, own=own)
+    names = check_room(output, overwrite=overwrite, own=own)
     for name in sorted(names, key=lambda name: name != SUCCESS):
         output.delete(name)  # first what says that it is whole
     output.drop_uploads()

@@ -18,7 +18,7 @@ def dump(runner: Runner, crawl_dir: CrawlDir, job: LinkDumpJob) -> int:
     """Writes the wanted links into a folder that has room, anew where the LinkDb was replaced
     meanwhile; returns how many."""
     return reading_linkdb(
-        crawl_dir, partial(_dump, runner, job), partial(make_room, job.output, force=True)
+        crawl_dir, partial(_dump, runner, job), partial(make_room, job.output, overwrite=True)
     )
 
 

@@ -31,10 +31,12 @@ def check(present: Snapshot, buckets: int) -> None:
         )
 
 
-def settle(crawl_dir: CrawlDir, config: Config, clock: Clock, *, force: bool = False) -> Snapshot:
+def settle(
+    crawl_dir: CrawlDir, config: Config, clock: Clock, *, steal_lock: bool = False
+) -> Snapshot:
     """Takes the lock and gives it back, for a CrawlDb that has its buckets already: whoever made
     them may have been killed before it had copied its pointer and removed its lock."""
-    with crawl_dir.writing_crawldb("rebucket", config, clock, force=force):
+    with crawl_dir.writing_crawldb("rebucket", config, clock, steal_lock=steal_lock):
         return crawl_dir.require_crawldb()
 
 
@@ -46,12 +48,12 @@ def run(
     buckets: int,
     clock: Clock,
     *,
-    force: bool = False,
+    steal_lock: bool = False,
 ) -> Snapshot:
     """Publishes a snapshot of the same records in `buckets` buckets, unless there is one."""
     report = Report("rebucket", clock.now_ms(), config.digest(), {"buckets": buckets})
     check(crawl_dir.require_crawldb(), buckets)
-    with crawl_dir.writing_crawldb("rebucket", config, clock, force=force) as transaction:
+    with crawl_dir.writing_crawldb("rebucket", config, clock, steal_lock=steal_lock) as transaction:
         base = crawl_dir.require_crawldb()
         check(base, buckets)
         if base.buckets == buckets:

@@ -32,6 +32,7 @@ from crawl.phases.linkrank import require_scores, scale_of
 from crawl.phases.observed import observed
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import Snapshot
 
 
@@ -39,7 +40,7 @@ from crawl.storage.manifest import Snapshot
 class ScoreUpdaterOptions:
     """What the command line says."""
 
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ def run(
     require_scores(crawl_dir)
     dataset = crawl_dir.dataset(WEBGRAPH)
     with crawl_dir.writing_crawldb(
-        "scoreupdater", config, clock, force=options.force
+        "scoreupdater", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         base = transaction.base
         assert base is not None
@@ -102,5 +103,6 @@ def run(
             buckets=base.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
         )
+        note_run(crawl_dir, "scoreupdater", crawldb=snapshot.number, webgraph=webgraph.number)
         remarks = scores_remarks(crawl_dir.address, report.counters)
         return ScoreUpdaterResult(snapshot, report, transaction.lock.took_over, tuple(remarks))

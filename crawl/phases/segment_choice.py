@@ -42,13 +42,13 @@ class SegmentRule:
     verb: str
     """"invert": for "nothing to invert"."""
     third_person: str
-    """"inverts": for "--force inverts it all the same"."""
+    """"inverts": for "--again inverts it all the same"."""
     participle: str
     """"inverted": for "inverted all the same"."""
     ready: str = "parsed"
     """What a segment must be: for "every segment that was parsed"."""
-    can_force: bool = True
-    """Whether --force takes in what should not be, or was already."""
+    can_repeat: bool = True
+    """Whether --again takes in what should not be, or was already."""
 
 
 def choose_segments(
@@ -57,7 +57,7 @@ def choose_segments(
     inside: Mapping[str, int],
     rule: SegmentRule,
     *,
-    force: bool = False,
+    again: bool = False,
 ) -> ChosenSegments:
     """The named segments or, where none is named, every one that is ready and not inside yet.
 
@@ -72,8 +72,8 @@ def choose_segments(
         if lack := rule.lacks(segment):
             raise UsageError(lack)
         fault = _already(name, inside, rule) or rule.unready(segment)
-        if fault and not (force and rule.can_force):
-            hint = f"; --force {rule.third_person} it all the same" if rule.can_force else ""
+        if fault and not (again and rule.can_repeat):
+            hint = f"; --again {rule.third_person} it all the same" if rule.can_repeat else ""
             raise UsageError(f"{fault}{hint}")
         if fault:
             chosen.remarks.append(f"{fault}; {rule.participle} all the same")

@@ -78,7 +78,7 @@ class SitemapOptions:
     filter: bool = True
     normalize: bool = True
     num_tasks: int = 1
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,8 +151,10 @@ def run(
     normalizers, filters, scoring = _plugins(config, options)
     limit = config[FETCHER_TIMELIMIT]
     with (
-        crawl_dir.writing_crawldb("sitemap", config, clock, force=options.force) as transaction,
-        crawl_dir.fetching("sitemap", config, clock, force=options.force) as fetching,
+        crawl_dir.writing_crawldb(
+            "sitemap", config, clock, steal_lock=options.steal_lock
+        ) as transaction,
+        crawl_dir.fetching("sitemap", config, clock, steal_lock=options.steal_lock) as fetching,
         ExitStack() as held,
     ):
         base = transaction.base
@@ -181,7 +183,14 @@ def run(
         with timed(report, "hand_over", clock):
             left = waves.handed_over_tasks()
             publish_handed_over(
-                runner, crawl_dir, config, clock, left, report, buckets, force=options.force
+                runner,
+                crawl_dir,
+                config,
+                clock,
+                left,
+                report,
+                buckets,
+                steal_lock=options.steal_lock,
             )
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         stored = StoredRecords(transaction.folder, slices.router)
@@ -189,7 +198,9 @@ def run(
         merge = SitemapMergeJob(config, stored, target, report.started_ms)
         with timed(report, "merge", clock):
             files = _merge(runner, transaction, slices, merge, waves.files(), report)
-        states = SiteStates(runner, crawl_dir, config, clock, report, buckets, force=options.force)
+        states = SiteStates(
+            runner, crawl_dir, config, clock, report, buckets, steal_lock=options.steal_lock
+        )
         publish_states = states.merge(transaction.scratch, waves.state_files(), held)
         if not report.counters["urls_new"] and not report.counters["urls_known"]:
             publish_states()

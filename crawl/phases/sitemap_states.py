@@ -46,7 +46,7 @@ class SiteStates:
     report: Report
     buckets: int
     """For a dataset that is new."""
-    force: bool = False
+    steal_lock: bool = False
 
     def merge(self, scratch: Folder, files: Sequence[str], held: ExitStack) -> Callable[[], object]:
         """Merges what the tasks have written into what is known of these sites; what it returns
@@ -61,7 +61,9 @@ class SiteStates:
             _log.warning("%s; what is known of sitemaps is begun anew", error)
             try:
                 dataset = self.crawl_dir.dataset(SITEMAPS)
-                begin_anew(dataset, self.report.phase, self.config, self.clock, force=self.force)
+                begin_anew(
+                    dataset, self.report.phase, self.config, self.clock, steal_lock=self.steal_lock
+                )
                 return self._merge(scratch, files, held)
             except StorageError as again:
                 _log.warning("%s; what became of sitemaps is not kept", again)
@@ -73,7 +75,9 @@ class SiteStates:
         dataset, phase = self.crawl_dir.dataset(SITEMAPS), self.report.phase
         with ExitStack() as locked:
             transaction = locked.enter_context(
-                self.crawl_dir.writing(dataset, phase, self.config, self.clock, force=self.force)
+                self.crawl_dir.writing(
+                    dataset, phase, self.config, self.clock, steal_lock=self.steal_lock
+                )
             )
             buckets = transaction.base.buckets if transaction.base else self.buckets
             slices = Slices.of(transaction.base, buckets)

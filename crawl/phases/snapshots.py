@@ -25,13 +25,13 @@ class GarbageResult:
 
 
 def roll_back(
-    crawl_dir: CrawlDir, config: Config, clock: Clock, number: int | None, *, force: bool
+    crawl_dir: CrawlDir, config: Config, clock: Clock, number: int | None, *, steal_lock: bool
 ) -> tuple[Snapshot, str | None]:
     """Makes that snapshot the current one, or the newest whole one before; and what is to be
     said of the lock."""
     crawl_dir.require_timeline()
     with crawl_dir.writing_crawldb(
-        "rollback", config, clock, force=force, damaged=True
+        "rollback", config, clock, steal_lock=steal_lock, damaged=True
     ) as transaction:
         if number is None:
             older = [
@@ -48,22 +48,22 @@ def roll_back(
 
 
 def collect_garbage(
-    crawl_dir: CrawlDir, config: Config, clock: Clock, keep: int | None, *, force: bool
+    crawl_dir: CrawlDir, config: Config, clock: Clock, keep: int | None, *, steal_lock: bool
 ) -> GarbageResult:
     """Keeps the newest snapshots of the CrawlDb and of every other dataset, as many as asked
     for or configured, and deletes the files that none of them names, and what killed writers left
     unfinished anywhere in the crawl."""
     crawl_dir.require_crawldb()
     newest = config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
-    with crawl_dir.writing_crawldb("gc", config, clock, force=force) as transaction:
+    with crawl_dir.writing_crawldb("gc", config, clock, steal_lock=steal_lock) as transaction:
         forgotten = transaction.keep_newest(newest)
         kept = transaction.timeline.numbers
     swept = transaction.swept
     for dataset in crawl_dir.datasets()[1:]:
-        with crawl_dir.writing(dataset, "gc", config, clock, force=force) as other:
+        with crawl_dir.writing(dataset, "gc", config, clock, steal_lock=steal_lock) as other:
             other.keep_newest(newest)
         swept += other.swept
-    swept += settle_index(crawl_dir, "gc", config, clock, force=force).deleted
+    swept += settle_index(crawl_dir, "gc", config, clock, steal_lock=steal_lock).deleted
     if crawl_dir.folder.is_local():  # elsewhere a living writer's cannot be told from a dead one's
         swept += crawl_dir.folder.drop_uploads()
     return GarbageResult(forgotten, kept, swept, transaction.lock.took_over)

@@ -85,8 +85,9 @@ class UpdateDbOptions:
     additions: bool | None = None
     filter: bool | None = None
     normalize: bool | None = None
-    force: bool = False
-    """Takes segments again, or as far as they were fetched; and the lock."""
+    again: bool = False
+    """Takes segments again, or as far as they were fetched."""
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +141,7 @@ def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
         participle="applied",
         ready="fetched",
     )
-    chosen = choose_segments(crawl_dir, options.segments, inside, rule, force=options.force)
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
     chosen.remarks += [
         f"{segment.name} is not parsed: applied without links and signatures"
         for segment in chosen.segments
@@ -162,7 +163,9 @@ def run(
         additions=allowed if options.additions is None else options.additions,
     )
     renormalization = _renormalization(config, options)
-    with crawl_dir.writing_crawldb("updatedb", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing_crawldb(
+        "updatedb", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
         update_context(segment=" ".join(chosen.names))
         base = transaction.base

@@ -37,13 +37,10 @@ from crawl.phases.segment_choice import (
 from crawl.phases.timing import timed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.hostdb import LAYOUT, LAYOUT_NOTE
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import COUNTED_CRAWLDB, BucketFile, Snapshot
 from crawl.storage.segments import CONTENT, FETCH, Segment
 from crawl.storage.snapshot import Dataset
 from crawl.telemetry.context import update_context
-
-CRAWLDB_SNAPSHOT = "crawldb"
-"""The note that tells which snapshot of the CrawlDb was counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ class UpdateHostDbOptions:
     """Names of segments; none: every one that is fetched and not counted yet."""
     rebuild: bool = False
     """Begins anew: every segment that is there is counted, what others told is forgotten."""
-    force: bool = False
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ def choose(crawl_dir: CrawlDir, options: UpdateHostDbOptions) -> ChosenSegments:
         third_person="counts",
         participle="counted",
         ready="fetched",
-        can_force=False,  # its requests would be counted twice
+        can_repeat=False,  # its requests would be counted twice
     )
     inside = snapshot.applied if snapshot else {}
     return choose_segments(crawl_dir, options.segments, inside, rule)
@@ -101,7 +98,7 @@ def run(
     crawl_dir.require_crawldb()
     dataset = crawl_dir.dataset(HOSTDB)
     with crawl_dir.writing(
-        dataset, "updatehostdb", config, clock, force=options.force
+        dataset, "updatehostdb", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can count them from here on
         update_context(segment=" ".join(chosen.names))
@@ -129,7 +126,7 @@ def run(
             report,
             buckets=crawldb.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            notes={CRAWLDB_SNAPSHOT: crawldb.number, LAYOUT_NOTE: LAYOUT},
+            notes={COUNTED_CRAWLDB: crawldb.number, LAYOUT_NOTE: LAYOUT},
             applying=chosen.names,
         )
         return UpdateHostDbResult(

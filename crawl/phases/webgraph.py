@@ -81,8 +81,9 @@ class WebGraphOptions:
     """Names of segments; none: every one that is parsed and not in the graph yet."""
     filter: bool = False
     normalize: bool = False
-    force: bool = False
-    """Takes segments again, or as far as they were parsed; and the lock."""
+    again: bool = False
+    """Takes segments again, or as far as they were parsed."""
+    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +115,7 @@ def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> ChosenSegments:
         third_person="takes",
         participle="taken in",
     )
-    chosen = choose_segments(crawl_dir, options.segments, inside, rule, force=options.force)
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
     return require_some(chosen, crawl_dir, rule)
 
 
@@ -126,7 +127,9 @@ def run(
     report = Report("webgraph", clock.now_ms(), config.digest(), asdict(options))
     renormalization = _renormalization(config, options)
     dataset = crawl_dir.dataset(WEBGRAPH)
-    with crawl_dir.writing(dataset, "webgraph", config, clock, force=options.force) as transaction:
+    with crawl_dir.writing(
+        dataset, "webgraph", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         chosen = choose(crawl_dir, options)  # nobody else can take them in from here on
         update_context(segment=" ".join(chosen.names))
         base = transaction.base

@@ -43,7 +43,7 @@ def webgraph_remarks(
         )
     if not counters["links"]:
         return [*remarks, "the pages of these segments have no links"]
-    again = keeps_them(f"{command('webgraph', crawl_dir.address, *names, '--force')} {_ALL_LINKS}")
+    again = keeps_them(f"{command('webgraph', crawl_dir.address, *names, '--again')} {_ALL_LINKS}")
     left_out = [
         LeftOut(counters[f"dropped.{reason}"], cause, remedy)
         for reason, cause, remedy in (
@@ -65,7 +65,7 @@ def empty_graph_remarks(crawl_dir: CrawlDir, edges: int) -> list[str]:
     return [
         "the link graph has no links, so all scores are alike: `crawl webgraph` says which property"
         f" has left them out; with the segments' names, `{command('webgraph', crawl_dir.address)}"
-        f" SEGMENT… --force {_ALL_LINKS}` takes all of them in"
+        f" SEGMENT… --again {_ALL_LINKS}` takes all of them in"
     ]
 
 
@@ -85,11 +85,11 @@ def hostgraph_remarks(
     if group == "host" and sites.one_domain is not None:
         return [
             f"no host links to another: those of {sites.one_domain} count with"
-            f" `{command('webgraph', crawl_dir.address)} SEGMENT… --force"
+            f" `{command('webgraph', crawl_dir.address)} SEGMENT… --again"
             " -D link.ignore.internal.domain=false`"
         ]
     return [
         f"no {group} links to another: db.ignore.external.links or a URL filter may have left such"
         f" links out when the pages were parsed, link.ignore.* when they were taken in"
-        f" (`{command('webgraph', crawl_dir.address)} SEGMENT… --force {_ALL_LINKS}`)"
+        f" (`{command('webgraph', crawl_dir.address)} SEGMENT… --again {_ALL_LINKS}`)"
     ]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from crawl.buckets.runner import Runner
-from crawl.rounds.results import RoundResult
+from crawl.rounds.results import AfterResult, RoundResult
 from crawl.rounds.steps import Step
 from crawl.storage.segments import Segment
 
@@ -24,6 +24,9 @@ class RoundObserver(Protocol):
 
     def on_round(self, done: RoundResult) -> None:
         """A round is closed."""
+
+    def on_after(self, done: AfterResult) -> None:
+        """A step that follows the rounds is done, or had nothing to do."""
 
     def on_wait(self, seconds: float) -> None:
         """Nothing is due, and the loop waits."""

@@ -40,11 +40,13 @@ from crawl.rounds import (
     build_round,
     inject_step,
     next_step,
+    open_segments,
 )
+from crawl.rounds.after import AfterRun, run_after
 from crawl.rounds.closing import closed_round, mean_due
 from crawl.rounds.lanes import Beside, Lane, RoundObserver
 from crawl.rounds.overlap import OverlappedRounds
-from crawl.rounds.results import LoopResult, RoundResult
+from crawl.rounds.results import AfterResult, LoopResult, RoundResult
 from crawl.rounds.state import segment_states
 from crawl.rules.overlap import pages_of_a_host
 from crawl.storage.crawl_dir import CrawlDir
@@ -56,6 +58,8 @@ from crawl.urls.partition import Resolver
 
 T = TypeVar("T", int, float)
 
+_ENDS = (StopReason.ROUNDS_DONE, StopReason.NOTHING_DUE, StopReason.NOTHING_FETCHED)
+"""After which something may follow the rounds: nobody asked for a stop."""
 _STOP_CHECK_S = 5.0
 """How often a wait looks whether the loop is to end."""
 
@@ -77,6 +81,7 @@ def round_options(
     num_fetchers: int | None = None,
     threads: int | None = None,
     time_limit_min: float | None = None,
+    add_days: float = 0.0,
 ) -> RoundOptions:
     """The options of a round: the given ones, else the configured ones, else the defaults."""
     usual = RoundOptions()
@@ -86,6 +91,7 @@ def round_options(
         threads=_first_of(threads, config, FETCHER_THREADS_FETCH, usual.threads),
         time_limit_min=_first_of(time_limit_min, config, FETCHER_TIMELIMIT, usual.time_limit_min),
         parses_in_fetch=config[FETCHER_PARSE],
+        add_days=add_days,
     )
 
 
@@ -126,7 +132,7 @@ class RoundLoop:
     """Entered for the fetch of a segment, which can be asked to end."""
     parsing: Callable[[Segment], AbstractContextManager[object]] = nullcontext
     """Entered for the parse of a segment."""
-    force: bool = False
+    steal_lock: bool = False
     beside: Beside | None = None
     """How the rest of the rounds is done beside the fetches; None where it waits for them."""
     bounding: Bounding | None = None
@@ -149,6 +155,10 @@ class RoundLoop:
     """When the last fetch ended, by the clock that never runs backwards."""
     _hosts_waiting: int = field(default=0, init=False)
     _next_host_ms: int | None = field(default=None, init=False)
+    after: list[AfterResult] = field(default_factory=list, init=False)
+    """What followed the rounds so far."""
+    _followed: int = field(default=-1, init=False)
+    """The rounds that were closed when all that follows them was last done; -1: never."""
 
     def __post_init__(self) -> None:
         self._round = build_round(self.options)
@@ -162,7 +172,28 @@ class RoundLoop:
             stop = OverlappedRounds(self, self.beside).run()
         while stop is None:
             stop = self.stop_requested() or self._run_next_step()
-        return LoopResult(stop, tuple(self.rounds), self._hosts_waiting, self._next_host_ms)
+        if stop in _ENDS:
+            stop = self._follow() or stop
+        return LoopResult(
+            stop, tuple(self.rounds), self._hosts_waiting, self._next_host_ms, tuple(self.after)
+        )
+
+    def _follow(self) -> StopReason | None:
+        """Does what follows the rounds, unless no round was closed since it was last done; returns
+        what has ended it, if anything did. A stop file ends the crawl, and so this too."""
+        if self._followed == len(self.rounds):
+            return None
+        work = AfterRun(self.runner, self.directory, self.config, self.clock, self.steal_lock)
+        for step in self.loop.then:
+            if (stop := self.stop_requested()) is not None:
+                return stop
+            self.observer.on_step(step, ())
+            done = run_after(step, work)
+            _remark(self.lane, NextStep(step), *done.remarks)
+            self.after.append(done)
+            self.observer.on_after(done)
+        self._followed = len(self.rounds)
+        return None
 
     def stop_requested(self) -> StopReason | None:
         if self.interrupted():
@@ -202,7 +233,7 @@ class RoundLoop:
         return self.loop.ends(len(self.rounds) + self._idle)
 
     def _inject(self, seeds: tuple[str, ...]) -> None:
-        options = InjectOptions(seeds, force=self.force)
+        options = InjectOptions(seeds, steal_lock=self.steal_lock)
         due = NextStep(inject_step(seeds))
         try:
             with self._timed(due, self.lane):
@@ -220,7 +251,9 @@ class RoundLoop:
         options = GenerateOptions(
             top_n=self.options.top_n,
             num_fetchers=self.options.num_fetchers or self.count_parts(),
-            force=self.force,
+            add_days=self.options.add_days,
+            not_again=self._fetched_before() if self.options.add_days else (),
+            steal_lock=self.steal_lock,
         )
         with self._timed(due, lane):
             done = generate.run(
@@ -241,6 +274,14 @@ class RoundLoop:
         self._idle += 1
         return StopReason.NOTHING_DUE
 
+    def _fetched_before(self) -> tuple[str, ...]:
+        """The segments of this run, and those under way. Where URLs are selected before they are
+        due, those of a round would be selected again by the next: pages whose interval is shorter
+        than the look ahead for ever, failed ones until they count as gone."""
+        done = {name for each in self.rounds for name in each.segments}
+        under_way = (each.name for each in open_segments(segment_states(self.directory)))
+        return tuple(sorted({*done, *under_way}))
+
     def _half_of_hosts(self) -> Config:
         """The settings of a list that leaves work for the next one."""
         overhead_s = last_round_costs(self.directory, None, self.config).overhead_s
@@ -252,10 +293,15 @@ class RoundLoop:
         return self.config.with_values({"generate.max.count": most}, "crawl run")
 
     def wait_or_stop(self, reason: StopReason | None) -> StopReason | None:
-        """Waits for something to be due where nothing is, or ends where no wait is wanted."""
+        """Waits for something to be due where nothing is, or ends where no wait is wanted. A loop
+        that waits may have no end: what follows the rounds follows each of them."""
         is_idle = reason in (StopReason.NOTHING_DUE, StopReason.NOTHING_FETCHED)
-        if not is_idle or self.loop.wait_s is None:
+        if self.loop.wait_s is None or not (is_idle or reason is None):
             return reason
+        is_closed = len(self.rounds) > max(0, self._followed)
+        stop = self._follow() if is_idle or is_closed else None
+        if stop is not None or not is_idle:
+            return stop
         if self._rounds_done() is None:
             wait_s = self.loop.wait_s
             if self._next_host_ms is not None:
@@ -268,7 +314,7 @@ class RoundLoop:
         (name,) = due.segments
         config = fetch_config(self.config, self.options)
         is_last = self.loop.ends(len(self.rounds) + self._idle + 1) is not None
-        options = FetchOptions(name, self.force, more_rounds=not is_last)
+        options = FetchOptions(name, self.steal_lock, more_rounds=not is_last)
         # the servers that the last round asked at its end are asked first now, perhaps
         stop = self._pause(self._fetched_at + Politeness.of(config).usual.delay_s)
         if stop is not None:
@@ -283,14 +329,14 @@ class RoundLoop:
 
     def _parse(self, due: NextStep, lane: Lane) -> StopReason | None:
         (name,) = due.segments
-        options = ParseOptions(segment=name, force=self.force)
+        options = ParseOptions(segment=name, steal_lock=self.steal_lock)
         with self._timed(due, lane), lane.parsing(self.directory.segments.segment(name)):
             done = parse.run(lane.runner, self.directory, self.config, options, self.clock)
         _remark(lane, due, done.took_over)
         return None
 
     def _update(self, due: NextStep, lane: Lane) -> StopReason | None:
-        options = UpdateDbOptions(segments=due.segments, force=self.force)
+        options = UpdateDbOptions(segments=due.segments, steal_lock=self.steal_lock)
         with self._timed(due, lane):
             done = updatedb.run(lane.runner, self.directory, self.config, options, self.clock)
         _remark(lane, due, done.took_over, *done.remarks)

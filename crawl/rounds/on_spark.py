@@ -60,7 +60,7 @@ def run_rounds(
     observer: RoundObserver,
     displays: Displays,
     overlap: bool = False,
-    force: bool = False,
+    steal_lock: bool = False,
 ) -> LoopResult:
     """All rounds in one session. A signal ends a fetch in good order and any other step at
     once: those have no state but what they publish at their end. One beside a fetch is waited for,
@@ -99,7 +99,7 @@ def run_rounds(
                 interrupted=interrupted,
                 fetching=on_signal.fetching,
                 parsing=displays.parse,
-                force=force,
+                steal_lock=steal_lock,
                 beside=beside,
                 bounding=host_bounds(session, directory, config),
                 count_parts=count_slots if beside is None else lambda: fetch_parts(count_slots()),
@@ -116,8 +116,10 @@ def run_rounds(
             raise
         # workers, and whoever waits for the JVM's answer, fail of the signal too; what fails for
         # another reason does so again when the same command resumes
+    if round_loop is None:
+        return LoopResult(StopReason.INTERRUPTED, ())
     return LoopResult(
-        StopReason.INTERRUPTED, () if round_loop is None else tuple(round_loop.rounds)
+        StopReason.INTERRUPTED, tuple(round_loop.rounds), after=tuple(round_loop.after)
     )
 
 

@@ -19,7 +19,7 @@ from crawl.config import Config
 from crawl.fetcher.task import STOP
 from crawl.fetcher.values.settings import FETCHER_FOLLOW_DEPTH, HTTP_REDIRECT_MAX
 from crawl.rounds.lanes import Beside, Lane
-from crawl.rounds.results import RoundResult
+from crawl.rounds.results import AfterResult, RoundResult
 from crawl.rounds.state import segment_states
 from crawl.rounds.steps import UNBOUNDED, LoopOptions, Step, StopReason, next_steps
 
@@ -82,7 +82,7 @@ class OverlappedRounds:
         observer.tell(loop.lane)
         if closing.fault is not None:
             raise closing.fault
-        return stop
+        return loop.wait_or_stop(stop)
 
     def _cancel(self, closing: _Thread) -> None:
         """Cancels what is done beside the fetch until it has ended. Not once: a job that it was
@@ -148,6 +148,9 @@ class _LateObserver:
 
     def on_round(self, done: RoundResult) -> None:
         self._told.append(lambda lane: lane.observer.on_round(done))
+
+    def on_after(self, done: AfterResult) -> None:
+        self._told.append(lambda lane: lane.observer.on_after(done))
 
     def on_wait(self, seconds: float) -> None:
         self._told.append(lambda lane: lane.observer.on_wait(seconds))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crawl.rounds.steps import StopReason
 
@@ -43,6 +43,20 @@ class RoundResult:
 
 
 @dataclass(frozen=True, slots=True)
+class AfterResult:
+    """What a step did that follows the rounds."""
+
+    step: str
+    is_done: bool
+    """False where it had nothing to do."""
+    seconds: float = 0.0
+    counters: dict[str, int] = field(default_factory=dict)
+    remarks: tuple[str, ...] = ()
+    reason: str = ""
+    """Why it had nothing to do."""
+
+
+@dataclass(frozen=True, slots=True)
 class LoopResult:
     """Why the loop ended, and the rounds that it closed."""
 
@@ -52,3 +66,5 @@ class LoopResult:
     """Hosts with due URLs that the last generate left out, because they answer nothing."""
     next_host_ms: int | None = None
     """When the first of them may be asked again."""
+    after: tuple[AfterResult, ...] = ()
+    """What followed the rounds, each time that it did."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from enum import IntEnum, StrEnum
 from typing import TypedDict
 
+from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 
 UNBOUNDED = -1
@@ -79,6 +80,8 @@ class RoundOptions:
     time_limit_min: float = 180
     """Of a fetch; negative for none."""
     parses_in_fetch: bool = False
+    add_days: float = 0.0
+    """URLs are selected as if it were so many days later, each once in a run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,14 +102,16 @@ class Round:
 
 def build_round(options: RoundOptions) -> Round:
     """The round with these options."""
-    parts = () if options.num_fetchers is None else (("--num-fetchers", options.num_fetchers),)
+    selecting: list[tuple[str, object]] = [("--top-n", options.top_n)]
+    if options.num_fetchers is not None:
+        selecting.append(("--num-fetchers", options.num_fetchers))
+    if options.add_days:
+        selecting.append(("--add-days", f"{options.add_days:g}"))
     return Round(
         Step(
             "generate",
             "select what is due",
-            options=tuple(
-                (name, str(value)) for name, value in (("--top-n", options.top_n), *parts)
-            ),
+            options=tuple((name, str(value)) for name, value in selecting),
             leads_to=Stage.GENERATED,
         ),
         Step(
@@ -143,6 +148,7 @@ AFTER_ROUNDS = (
     Step("invertlinks", "take links into the LinkDb, for the anchors of documents"),
     Step("webgraph", "take links into the link graph"),
     Step("linkrank", "rank its pages"),
+    Step("hostgraph", "make and rank the graph of its hosts"),
     Step("scoreupdater", "make the ranks the CrawlDb's scores, which decide who survives"),
     Step("dedup", "mark duplicates"),
     Step("updatehostdb", "count what each host is like, duplicates among it, for generate"),
@@ -151,6 +157,19 @@ AFTER_ROUNDS = (
 )
 """What may follow the rounds, each after what it builds on."""
 _AFTER = {step.name: step for step in AFTER_ROUNDS}
+
+
+def after_steps(names: Iterable[str]) -> tuple[Step, ...]:
+    """The steps of these names, in the order in which they build on each other, whatever that of
+    the names is; UsageError where one is none of them."""
+    wanted = set(names)
+    for name in sorted(wanted - _AFTER.keys()):
+        known = ", ".join(_AFTER)
+        raise UsageError(
+            f"--then {name}: no step that can follow the rounds{did_you_mean(name, _AFTER)};"
+            f" they are {known}"
+        )
+    return tuple(step for step in AFTER_ROUNDS if step.name in wanted)
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,19 +247,30 @@ class LoopOptions:
     rounds: int = 1
     wait_s: float | None = None
     """How long to wait where nothing is due; None to end then."""
+    then: tuple[Step, ...] = ()
+    """What follows the rounds: at their end, or after each where the loop waits for more."""
 
     @classmethod
-    def of(cls, rounds: int | None, wait: str | None, *, until_empty: bool) -> LoopOptions:
+    def of(
+        cls,
+        rounds: int | None,
+        wait: str | None,
+        *,
+        until_empty: bool,
+        then: Iterable[str] = (),
+    ) -> LoopOptions:
         """As the options of `crawl run` say it; UsageError where they cannot be meant."""
         if until_empty and (wait is not None or rounds is not None):
             raise UsageError(
                 "--until-empty is any number of rounds without a wait: leave the others"
             )
+        steps = after_steps(then)
         if until_empty:
-            return cls(UNBOUNDED)
+            return cls(UNBOUNDED, then=steps)
         if rounds == 0:
             raise UsageError("--rounds: give a number from 1 on, or -1 for any number")
-        return cls(1 if rounds is None else rounds, None if wait is None else parse_wait(wait))
+        wait_s = None if wait is None else parse_wait(wait)
+        return cls(1 if rounds is None else rounds, wait_s, steps)
 
     def ends(self, rounds: int) -> StopReason | None:
         """Whether so many rounds are enough; one in which nothing was due is one, too."""

@@ -43,13 +43,13 @@ def locked(
     config: Config,
     clock: Clock,
     *,
-    force: bool = False,
+    steal_lock: bool = False,
     shut_out: ShutOut = None,
 ) -> AbstractContextManager[Lock]:
     """Holds the lock of a folder of the crawl (a segment's, a dataset's) for a block. `shut_out`
     is that of what is in the folder, for whoever publishes it."""
     times = lock_timing(config)
-    return hold_lock(folder, command, clock, **times, force=force, shut_out=shut_out)
+    return hold_lock(folder, command, clock, **times, steal_lock=steal_lock, shut_out=shut_out)
 
 
 class CrawlDir:
@@ -104,11 +104,11 @@ class CrawlDir:
         return self.folder.child(_FETCHING)
 
     def fetching(
-        self, command: str, config: Config, clock: Clock, *, force: bool = False
+        self, command: str, config: Config, clock: Clock, *, steal_lock: bool = False
     ) -> AbstractContextManager[Lock]:
         """The right to send requests, which one command of a crawl has at a time: two of them
         would ask a host twice as often as it may be asked."""
-        return locked(self.fetching_folder, command, config, clock, force=force)
+        return locked(self.fetching_folder, command, config, clock, steal_lock=steal_lock)
 
     def remove_dead_locks(
         self, segments: Iterable[Segment], command: str, config: Config, clock: Clock
@@ -141,12 +141,14 @@ class CrawlDir:
         config: Config,
         clock: Clock,
         *,
-        force: bool = False,
+        steal_lock: bool = False,
         damaged: bool = False,
     ) -> AbstractContextManager[Transaction]:
         """Locks a dataset and lets a block publish. `damaged`: also where the current state
         cannot be read. The CrawlDb has a way of its own, `writing_crawldb`."""
-        return dataset.writing(command, clock, **lock_timing(config), force=force, damaged=damaged)
+        return dataset.writing(
+            command, clock, **lock_timing(config), steal_lock=steal_lock, damaged=damaged
+        )
 
     @contextmanager
     def writing_crawldb(
@@ -155,13 +157,13 @@ class CrawlDir:
         config: Config,
         clock: Clock,
         *,
-        force: bool = False,
+        steal_lock: bool = False,
         damaged: bool = False,
     ) -> Iterator[Transaction]:
         """Locks the CrawlDb, mends what a crash left, and lets a block publish. `damaged`: also
         where the current state cannot be read."""
         with self.writing(
-            self.crawldb, command, config, clock, force=force, damaged=damaged
+            self.crawldb, command, config, clock, steal_lock=steal_lock, damaged=damaged
         ) as transaction:
             if transaction.base is not None:
                 self.segments.complete(transaction.base.notes.get("segments", {}))

@@ -99,7 +99,7 @@ def acquire(
     clock: Clock,
     *,
     stale_after_ms: float,
-    force: bool = False,
+    steal_lock: bool = False,
     name: str = LOCK_NAME,
     shut_out: ShutOut = None,
 ) -> Lock:
@@ -114,12 +114,12 @@ def acquire(
         found = _look(folder, name)
         if found.absent:
             continue  # released since
-        reason = found.why_removable(clock.now_ms(), stale_after_ms, force=force)
+        reason = found.why_removable(clock.now_ms(), stale_after_ms, steal_lock=steal_lock)
         if reason is None:
             raise _refusal(folder, found, clock)
         # a change takes moments: one that lasts so long is of an owner that sleeps
-        is_stuck = force and attempt >= _ATTEMPTS // 2
-        if taking.remove(found, stale_after_ms, force=force, stuck=is_stuck):
+        is_stuck = steal_lock and attempt >= _ATTEMPTS // 2
+        if taking.remove(found, stale_after_ms, steal_lock=steal_lock, stuck=is_stuck):
             took_over = reason
         else:
             _pause.wait(_CHANGE_PAUSE_S)
@@ -127,7 +127,7 @@ def acquire(
 
 
 def require_free(
-    folder: Folder, clock: Clock, *, stale_after_ms: float, force: bool = False
+    folder: Folder, clock: Clock, *, stale_after_ms: float, steal_lock: bool = False
 ) -> None:
     """Raises what `acquire` would raise now; takes and removes nothing.
 
@@ -135,7 +135,7 @@ def require_free(
     """
     found = _look(folder, LOCK_NAME)
     if not found.absent and (
-        found.why_removable(clock.now_ms(), stale_after_ms, force=force) is None
+        found.why_removable(clock.now_ms(), stale_after_ms, steal_lock=steal_lock) is None
     ):
         raise _refusal(folder, found, clock)
 
@@ -151,18 +151,18 @@ def remove_if_dead(
     """Removes the lock of a process that is dead, where there is one; what to tell of it."""
     found = _look(folder, LOCK_NAME)
     now_ms = clock.now_ms()
-    reason = found.why_removable(now_ms, stale_after_ms, force=False)
+    reason = found.why_removable(now_ms, stale_after_ms, steal_lock=False)
     if reason is None:
         return None
     taking = _Taking(folder, LOCK_NAME, this_process(command, now_ms), clock, shut_out)
-    return reason if taking.remove(found, stale_after_ms, force=False) else None
+    return reason if taking.remove(found, stale_after_ms, steal_lock=False) else None
 
 
 def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
     assert found.owner is not None
     return Locked(
         f"{folder.address} is locked: {found.owner.described(clock.now_ms())}."
-        " Wait for it, or run again with --force if you know that it is dead"
+        " Wait for it, or run again with --steal-lock if you know that it is dead"
     )
 
 
@@ -191,7 +191,7 @@ class _Taking:
             raise
 
     def remove(
-        self, unwanted: _LockFile, stale_after_ms: float, *, force: bool, stuck: bool = False
+        self, unwanted: _LockFile, stale_after_ms: float, *, steal_lock: bool, stuck: bool = False
     ) -> bool:
         """Removes the lock that was found, unless it has changed; says whether it did."""
         guarded = self.folder.guarded(self.name, self.owner.token, is_holder=False)
@@ -202,7 +202,8 @@ class _Taking:
             try:
                 now = _look(guarded, self.name)
                 if not now.same_as(unwanted) or (
-                    now.why_removable(self.clock.now_ms(), stale_after_ms, force=force) is None
+                    now.why_removable(self.clock.now_ms(), stale_after_ms, steal_lock=steal_lock)
+                    is None
                 ):
                     return False
                 if self.shut_out is not None:
@@ -220,7 +221,7 @@ def _changing(
     """Whether the lock file may be changed in this block: by one at a time. `stuck`: whoever
     does it now is not waited for any longer."""
     if not folder.create(name + _CHANGE, _encode(who)):
-        _remove_dead_change(folder, name, clock, force=stuck)
+        _remove_dead_change(folder, name, clock, steal_lock=stuck)
         yield False
         return
     try:
@@ -231,10 +232,12 @@ def _changing(
             folder.delete(name + _CHANGE)
 
 
-def _remove_dead_change(folder: Folder, name: str, clock: Clock, *, force: bool = False) -> None:
+def _remove_dead_change(
+    folder: Folder, name: str, clock: Clock, *, steal_lock: bool = False
+) -> None:
     """Removes the second lock of a process that died in the very moment of a change."""
     other = _look(folder, name + _CHANGE)
-    if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, force=force) is not None:
+    if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, steal_lock=steal_lock) is not None:
         if other.owner is not None:
             folder.shut_out(other.owner.token)
         folder.delete(name + _CHANGE)
@@ -248,12 +251,17 @@ def hold_lock(
     *,
     stale_after_ms: float,
     heartbeat_s: float,
-    force: bool = False,
+    steal_lock: bool = False,
     shut_out: ShutOut = None,
 ) -> Iterator[Lock]:
     """Holds the lock for a block, showing signs of life from a thread meanwhile."""
     lock = acquire(
-        folder, command, clock, stale_after_ms=stale_after_ms, force=force, shut_out=shut_out
+        folder,
+        command,
+        clock,
+        stale_after_ms=stale_after_ms,
+        steal_lock=steal_lock,
+        shut_out=shut_out,
     )
     done = threading.Event()
 
@@ -302,7 +310,7 @@ def _wait_for(folder: Folder, name: str, command: str, clock: Clock) -> Lock:
 def is_left_by_dead(folder: Folder, clock: Clock, *, stale_after_ms: float) -> bool:
     """Whether there is a lock that `remove_if_dead` would remove."""
     found = _look(folder, LOCK_NAME)
-    return found.why_removable(clock.now_ms(), stale_after_ms, force=False) is not None
+    return found.why_removable(clock.now_ms(), stale_after_ms, steal_lock=False) is not None
 
 
 def lock_owner(folder: Folder) -> LockOwner | None:
@@ -325,13 +333,13 @@ class _LockFile:
         tokens = [found.owner.token if found.owner else None for found in (self, other)]
         return self.absent == other.absent and tokens[0] == tokens[1]
 
-    def why_removable(self, now_ms: int, stale_after_ms: float, *, force: bool) -> str | None:
+    def why_removable(self, now_ms: int, stale_after_ms: float, *, steal_lock: bool) -> str | None:
         """What to tell the user when it is removed; None where it must stay."""
         if self.absent:
             return None
         if self.owner is None:
             return "removed a lock that its owner never finished writing"
-        reason = self.owner.is_dead(now_ms, stale_after_ms) or ("forced" if force else None)
+        reason = self.owner.is_dead(now_ms, stale_after_ms) or ("forced" if steal_lock else None)
         return reason and f"removed the lock of {self.owner.described(now_ms)}: {reason}"
 
 

@@ -17,6 +17,13 @@ SORTED_BY = "table"
 """The note that tells the key and the bucket column of a table other than the CrawlDb: it can
 be checked by whoever knows nothing else of it."""
 
+LOOKED_AT = "looked_at"
+"""The note of the index that names the CrawlDb's snapshot by which no page was kept out for
+nothing."""
+COUNTED_CRAWLDB = "crawldb"
+"""The note of the HostDb that names the CrawlDb's snapshot whose records were counted."""
+MADE_FROM_WEBGRAPH = "webgraph_snapshot"
+"""The note of a graph of hosts or domains that names the link graph's snapshot."""
 
 _FORMAT = "format"
 _SEVERAL_FILES = 2

@@ -238,12 +238,17 @@ class _SegmentRepair:
 
 
 def repair(
-    directory: CrawlDir, checked: CheckResult, config: Config, clock: Clock, *, force: bool = False
+    directory: CrawlDir,
+    checked: CheckResult,
+    config: Config,
+    clock: Clock,
+    *,
+    steal_lock: bool = False,
 ) -> list[str]:
     """Repairs what the check found; lines that tell what was done."""
     bad = frozenset(fault.path for fault in (*checked.faults, *checked.leftovers))
     job = Quarantine(directory, bad, f"{QUARANTINE}/{as_segment_name(clock.now_ms())}")
-    hold = partial(locked, command="check", config=config, clock=clock, force=force)
+    hold = partial(locked, command="check", config=config, clock=clock, steal_lock=steal_lock)
     crawldb = directory.crawldb
     with hold(crawldb.folder, shut_out=crawldb.shut_out) as lock:
         _repair_dataset(job, crawldb, lock)

@@ -198,14 +198,14 @@ class Dataset:
         *,
         stale_after_ms: float,
         heartbeat_s: float,
-        force: bool = False,
+        steal_lock: bool = False,
         damaged: bool = False,
     ) -> Iterator[Transaction]:
         """Locks the dataset for a block that may publish one new snapshot. `damaged`: also
         where the current state cannot be read, for whoever chooses another."""
         times = {"stale_after_ms": stale_after_ms, "heartbeat_s": heartbeat_s}
         with hold_lock(
-            self.folder, command, clock, **times, force=force, shut_out=self.shut_out
+            self.folder, command, clock, **times, steal_lock=steal_lock, shut_out=self.shut_out
         ) as lock:
             transaction = Transaction(self, lock, clock, damaged=damaged)
             transaction.pointer.heal()

@@ -114,7 +114,7 @@ def test_a_segment_that_is_being_fetched_is_refused(
         assert "is locked: fetch by" in answer.err
         assert answer.err.count("\n") == 1
         assert server.requests() == []
-        forced = crawl("fetch", directory.address, "--conf", conf, "--force")
+        forced = crawl("fetch", directory.address, "--conf", conf, "--steal-lock")
         assert forced.code == 0, forced.err
         assert "removed the lock of fetch" in forced.err
 

@@ -236,7 +236,7 @@ def test_the_second_of_two_is_told_in_one_line(busy: str, crawl: Caller) -> None
     for command in (["index", "--all"], ["index", "--rebuild"], ["clean"]):
         answer = crawl(command[0], busy, *JSONL, *command[1:])
         _one_line(answer, 3, "index is locked: ")
-        assert "--force" in answer.err
+        assert "--steal-lock" in answer.err
     with api.open(busy, settings={"index.writers": "jsonl"}) as web:
         with pytest.raises(Locked):
             web.clean()

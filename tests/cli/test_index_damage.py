@@ -132,7 +132,7 @@ def test_an_index_of_an_older_format(damaged: IndexedCrawl, crawl: Caller) -> No
     for command in (["search", "alpha"], ["index"], ["clean"]):
         settings = WRITERS if command[0] != "search" else ()
         answer = crawl(command[0], damaged.address, *command[1:], *settings)
-        _one_line(answer, "is of format 0, and this release reads format 1", "--rebuild")
+        _one_line(answer, "is of format 0, and this release reads format 2", "--rebuild")
     _require_whole_after_rebuild(crawl, damaged)
 
 

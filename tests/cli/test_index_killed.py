@@ -50,11 +50,11 @@ def _stale(folder: Path) -> IndexedCrawl:
 
 
 def _index(folder: str) -> None:
-    IndexedCrawl(Path(folder), ",".join(WRITERS)).index(delete_gone=True, force=True)
+    IndexedCrawl(Path(folder), ",".join(WRITERS)).index(delete_gone=True, steal_lock=True)
 
 
 def _clean(folder: str) -> None:
-    IndexedCrawl(Path(folder), ",".join(WRITERS)).clean(force=True)
+    IndexedCrawl(Path(folder), ",".join(WRITERS)).clean(steal_lock=True)
 
 
 def _moments(writes: dict[str, int]) -> list[Moment]:

@@ -87,7 +87,7 @@ def test_lists_tell_programs_how_many(crawl: Caller, linked: Path, tmp_path: Pat
     assert answer.json == {"lines": 7, "folder": str(out)}
     assert len((out / "part-00000.txt").read_text().splitlines()) == 7
     for group in ("host", "domain"):
-        wanted = ("--group", group, "--format", "cc", "--output", graph, "--force", "--json")
+        wanted = ("--group", group, "--format", "cc", "--output", graph, "--overwrite", "--json")
         told = crawl("nodedumper", linked, *wanted).json
         vertices = gzip.decompress((graph / "vertices.txt.gz").read_bytes()).splitlines()
         edges = gzip.decompress((graph / "edges.txt.gz").read_bytes()).splitlines()
@@ -139,14 +139,14 @@ def test_a_page_that_is_not_there_is_null(crawl: Caller, linked: Path) -> None:
         ("nodedumper {} --scores --output x --format json --as-eff", "not with --format json"),
         ("nodedumper {} --scores --top 3 --json --as-eff", "not with --json"),
         ("nodedumper {} --scores --top 3 --format text", "go with --output FOLDER"),
-        ("nodedumper {} --scores --top 3 --force", "go with --output FOLDER"),
+        ("nodedumper {} --scores --top 3 --overwrite", "go with --output FOLDER"),
         ("nodedumper {} --scores --top 3 --max", "go with --group"),
         ("nodedumper {} --scores --inlinks --top 3", "give one of --inlinks, --outlinks"),
         ("nodedumper {} --group host --format cc --output x --top 3", "give it no other option"),
         ("nodedumper {} --group host --format cc --output x --as-eff", "give it no other option"),
         ("nodedumper {} --group host --format cc --output x --scores", "give it no other option"),
         ("readlinkdb {} --url http://a.org/ --format csv", "--format goes with --dump"),
-        ("readlinkdb {} --url http://a.org/ --force", "--force goes with --dump"),
+        ("readlinkdb {} --url http://a.org/ --overwrite", "--overwrite goes with --dump"),
         ("readlinkdb {} --url http://a.org/ --dump x", "give one of --url and --dump"),
         ("linkrank {} --tolerance 1", "go with --pagerank"),
         ("linkrank {} --seeds x", "go with --pagerank"),
@@ -170,10 +170,10 @@ def test_what_would_be_ignored_is_refused(
 
 def test_what_is_refused_later_leaves_nothing_behind(tmp_path: Path) -> None:
     out = Folder(str(tmp_path / "out"))
-    make_room(out, force=False)
+    make_room(out, overwrite=False)
     assert not list(tmp_path.iterdir())
     (tmp_path / "out").mkdir()
-    make_room(out, force=False)
+    make_room(out, overwrite=False)
     assert [path.name for path in tmp_path.iterdir()] == ["out"], "a folder that was there stays"
 
 
@@ -213,7 +213,7 @@ def test_a_place_that_cannot_be_written_to_is_told_before_the_work(
         (tmp_path / "refused", "refused cannot be written to: "),
         (folder, "is not empty: it holds other files"),
     ):
-        for options in ((), ("--force",)):
+        for options in ((), ("--overwrite",)):
             line = [word.replace("{}", str(linked)) for word in command]
             answer = crawl(*line, place, *options)
             assert answer.code == 2, answer

@@ -48,6 +48,23 @@ def test_a_typo_suggests_the_command(crawl: Caller) -> None:
     assert "did you mean 'inject'?" in answer.err
 
 
+@pytest.mark.parametrize(
+    ("line", "meant"),
+    [
+        ("updatedb mycrawl --force", ["--again takes", "--steal-lock takes"]),
+        ("fetch mycrawl --force", ["--steal-lock takes"]),
+        ("readdb mycrawl --dump out --force", ["--overwrite replaces"]),
+        ("status mycrawl --force", []),
+    ],
+)
+def test_the_old_force_tells_what_may_be_meant(crawl: Caller, line: str, meant: list[str]) -> None:
+    answer = crawl(*line.split())
+    assert answer.code == 2 and "there is no --force" in answer.err
+    told = [each for each in ("--again", "--steal-lock", "--overwrite") if each in answer.err]
+    assert told == [each.split()[0] for each in meant]
+    assert all(each in answer.err for each in meant)
+
+
 def test_a_missing_argument_is_reported(crawl: Caller) -> None:
     answer = crawl("inject", "somewhere")
     assert answer.code == 2

@@ -148,7 +148,7 @@ def test_a_killed_dump_has_whole_files_and_no_mark(whole: Path, tmp_path: Path, 
         found = files_of(place)
         assert found.items() <= wanted.items()
         assert ("_SUCCESS" in found) <= (found == wanted)
-        call(*dump, str(place), "--force")
+        call(*dump, str(place), "--overwrite")
         assert files_of(place) == wanted
         at += 1
     assert at > 5

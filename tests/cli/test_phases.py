@@ -63,9 +63,9 @@ def test_a_locked_crawldb_is_refused_with_its_owner(crawl: Caller, made: str) ->
         answer = crawl("generate", made)
         assert answer.code == 3
         assert "is locked: updatedb by" in answer.err
-        assert "--force" in answer.err
+        assert "--steal-lock" in answer.err
         assert answer.err.count("\n") == 1
-        forced = crawl("generate", made, "--force", "--add-days", 80)
+        forced = crawl("generate", made, "--steal-lock", "--add-days", 80)
         assert forced.code == 0
         assert "removed the lock of updatedb" in forced.err
     assert crawl("generate", made, "--add-days", 80).code == 0

@@ -38,9 +38,9 @@ def refused(crawl: Caller, locked: Folder, *line: object) -> None:
         answer = crawl(*line)
         assert (answer.code, answer.out) == (3, "")
         assert answer.err.startswith(f"crawl: {locked.address} is locked: gc by ")
-        assert "--force" in answer.err
+        assert "--steal-lock" in answer.err
         assert answer.err.count("\n") == 1
-        assert "Spark was started" in crawl(*line, "--force").err
+        assert "Spark was started" in crawl(*line, "--steal-lock").err
         assert locked.exists(LOCK_NAME), "it is looked at, and not taken"
     assert "Spark was started" in crawl(*line).err
 

@@ -99,10 +99,10 @@ def test_a_dump_never_deletes_other_files(crawl: Caller, made: str, tmp_path: Pa
     out = tmp_path / "out"
     assert crawl("readdb", made, "--dump", out).code == 0
     again = crawl("readdb", made, "--dump", out)
-    assert (again.code, "--force" in again.err) == (2, True)
-    assert crawl("readdb", made, "--dump", out, "--force").code == 0
+    assert (again.code, "--overwrite" in again.err) == (2, True)
+    assert crawl("readdb", made, "--dump", out, "--overwrite").code == 0
     (out / "diary.txt").write_text("dear diary")
-    refused = crawl("readdb", made, "--dump", out, "--force")
+    refused = crawl("readdb", made, "--dump", out, "--overwrite")
     assert (refused.code, "it holds other files" in refused.err) == (2, True)
     assert (out / "diary.txt").exists()
 
@@ -174,7 +174,7 @@ def test_a_wrong_expression_leaves_the_dump_that_it_was_to_replace(
     out = tmp_path / "out"
     assert crawl("readdb", made, "--dump", out).code == 0
     before = {path.name: path.read_bytes() for path in out.iterdir()}
-    assert crawl("readdb", made, "--dump", out, "--force", "--expr", "scroe > 1").code == 2
+    assert crawl("readdb", made, "--dump", out, "--overwrite", "--expr", "scroe > 1").code == 2
     assert {path.name: path.read_bytes() for path in out.iterdir()} == before
 
 

@@ -102,7 +102,9 @@ def test_only_hosts_for_which_a_condition_holds(
         answer = crawl("readhostdb", counted, "--top", 5, "-q", "--expr", wrong)
         assert (answer.code, answer.out, answer.err.count("\n")) == (2, "", 1), answer.err
     # an older dump is not lost by it
-    answer = crawl("readhostdb", counted, "--dump", out, "--force", "-q", "--expr", "fialed > 1")
+    answer = crawl(
+        "readhostdb", counted, "--dump", out, "--overwrite", "-q", "--expr", "fialed > 1"
+    )
     assert answer.code == 2
     assert (out / "_SUCCESS").exists() and list(out.glob("part-*"))
 
@@ -130,8 +132,8 @@ def test_dumps(crawl: Caller, hosts: str, tmp_path: Path, form: str) -> None:
     assert found == {f"h{n}.org": n for n in range(1, 6)}
     again = crawl("readhostdb", hosts, *options)
     assert (again.code, again.err.count("\n")) == (2, 1)
-    assert "is not empty: choose another or use --force" in again.err
-    assert crawl("readhostdb", hosts, *options, "--force", "--json").json == {
+    assert "is not empty: choose another or use --overwrite" in again.err
+    assert crawl("readhostdb", hosts, *options, "--overwrite", "--json").json == {
         "hosts": 5,
         "folder": str(out),
     }
@@ -154,7 +156,7 @@ def test_a_whole_dump_has_every_column(crawl: Caller, hosts: str, tmp_path: Path
         (["--host", "a.org", "--by", "urls"], "--by goes with --top, not with --host"),
         (["--host", "a.org", "--expr", "true"], "--expr goes with --top or --dump"),
         (["--top", "3", "--format", "csv"], "--format goes with --dump"),
-        (["--top", "3", "--force"], "--force goes with --dump"),
+        (["--top", "3", "--overwrite"], "--overwrite goes with --dump"),
         (["--top", "3", "--by", "url"], "no column 'url' (did you mean 'urls'?)"),
         (["--top", "3", "--by", "trouble"], "hosts have no order by trouble, which is text"),
         (["--dump", "out", "--columns", "hots"], "no column 'hots'"),

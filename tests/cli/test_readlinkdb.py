@@ -62,7 +62,7 @@ def test_dumps(crawl: Caller, linked: str, tmp_path: Path, form: str) -> None:
     if form in ("csv", "text"):
         assert "\x1b" not in path.read_text() and "best" in path.read_text()
     assert crawl("readlinkdb", linked, *options).code == 2
-    assert crawl("readlinkdb", linked, *options, "--force").code == 0
+    assert crawl("readlinkdb", linked, *options, "--overwrite").code == 0
 
 
 @pytest.mark.parametrize(

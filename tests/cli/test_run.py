@@ -72,12 +72,21 @@ class TestOnSpark:
             assert rows[f"{phase}, seconds"] >= 0
         assert answer.err.splitlines()[-1] == "run: 1 round done"
 
+        steps = ["--then", "invertlinks,dedup", "-D", "linkdb.ignore.internal.links=false"]
+        done = crawl("run", tmp_path / "c", "--top-n", 3, "--conf", conf, *steps, "--json")
+        assert done.code == 0, done.err
+        assert [(step["step"], step["is_done"]) for step in done.json["after"]] == [
+            *(("invertlinks", True), ("dedup", True))
+        ]
+        assert done.json["after"][0]["counters"]["links_kept"] > 0
+        assert "run: dedup: done in " in done.err
+
         answer = crawl("run", tmp_path / "c", "--until-empty", "--top-n", 9, "--conf", conf)
         assert answer.code == 0, answer.err
         *each, together = answer.out.split("\n\n")
         assert together.splitlines()[0].split() == ["what", "all", str(len(each)), "rounds"]
-        assert rows_of(together)["fetched"] == 21
-        assert sum(rows_of(table)["fetched"] for table in each) == 21
+        assert rows_of(together)["fetched"] == 18
+        assert sum(rows_of(table)["fetched"] for table in each) == 18
         assert rows_of(together)["URLs in the db"] == 24
         assert answer.err.splitlines()[-1].endswith("rounds done, nothing more is due")
         assert set(records_of(CrawlDir(str(tmp_path / "c")))) == set(server.web.urls())
@@ -289,6 +298,38 @@ class TestWithoutSpark:
         assert (answer.code, answer.out) == (2, "")
         assert "has no CrawlDb yet" in answer.err
         assert not (tmp_path / "none").exists()
+
+    def test_the_plan_of_what_follows(
+        self, crawl: Caller, tmp_path: Path, conf: Path, seeds: Path
+    ) -> None:
+        options = ["--seeds", seeds, "--conf", conf, "--dry-run", "--json"]
+        steps = ["--then", "clean,index", "--then", "invertlinks"]
+        plan = crawl("run", tmp_path / "c", *options, *steps, "--add-days", 7).json
+        assert [step["step"] for step in plan][-3:] == ["invertlinks", "index", "clean"]
+        assert {step["when"] for step in plan[-3:]} == {"after the rounds"}
+        assert plan[-1]["command"] == ["clean", f"{tmp_path}/c"]
+        assert plan[1]["command"][-2:] == ["--add-days", "7"]
+        plan = crawl("run", tmp_path / "c", *options, *steps, "--wait", "1h").json
+        assert {step["when"] for step in plan[-3:]} == {"after each round"}
+
+    @pytest.mark.parametrize(
+        ("wrong", "line"),
+        [
+            (["--then", "indx"], "no step that can follow the rounds (did you mean 'index'?)"),
+            (["--then", "clean"], "clean needs what index makes: add it to --then"),
+            (["--then", "index", "-D", "index.writers=jsnl"], "jsnl"),
+            (["--add-days", "-1"], "--add-days: give a number of days, 0 or more"),
+            (["--add-days", "7", "--wait", "1h"], "--add-days and --wait exclude each other"),
+        ],
+    )
+    def test_wrong_steps_are_told_before_anything_is_started(
+        self, crawl: Caller, tmp_path: Path, conf: Path, seeds: Path, wrong: list[str], line: str
+    ) -> None:
+        answer = crawl("run", tmp_path / "c", "--seeds", seeds, "--conf", conf, *wrong)
+        assert answer.code == 2, answer.err
+        assert line in answer.err
+        assert answer.err.count("\n") == 1
+        assert not (tmp_path / "c").exists()
 
     def test_the_plan_where_the_fetch_parses(
         self, crawl: Caller, tmp_path: Path, conf: Path, seeds: Path

@@ -50,6 +50,16 @@ def test_results_for_programs(crawl_dir: str, crawl: Caller) -> None:
                 web.search(**{"query": "東京", **wrong})  # type: ignore[arg-type]
 
 
+def test_the_word_that_was_meant_is_offered(crawl_dir: str, crawl: Caller) -> None:
+    shown = crawl("search", crawl_dir, "maraton", "shoes")
+    assert "search: did you mean: marathon shoes\n" in shown.err
+    found = crawl("search", crawl_dir, "maraton", "shoes", "--json").json
+    assert found["didYouMean"] == "marathon shoes"
+    with api.open(crawl_dir) as web:
+        assert web.search("maraton shoes")["didYouMean"] == "marathon shoes"
+        assert web.search("marathon shoes")["didYouMean"] == ""
+
+
 def test_nothing_is_obeyed(crawl_dir: str, crawl: Caller) -> None:
     for options in ([], ["--json"], ["--explain", "--facets", "9"]):
         shown = crawl("search", crawl_dir, "osprey \x1b", *options)

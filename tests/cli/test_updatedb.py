@@ -37,7 +37,7 @@ def test_segments_become_a_snapshot(crawl: Caller, tmp_path: Path) -> None:
 
     again = crawl("updatedb", tmp_path / "c", FIRST)
     assert again.code == 2
-    assert f"{FIRST} is in the CrawlDb already, since snapshot 2; --force applies" in again.err
+    assert f"{FIRST} is in the CrawlDb already, since snapshot 2; --again applies" in again.err
     assert again.err.count("\n") == 1
 
 

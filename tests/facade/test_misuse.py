@@ -62,6 +62,8 @@ WRONG_TYPES: dict[str, Use] = {
     "rounds": lambda web: web.run(rounds="2"),  # type: ignore[arg-type]
     "time_limit_min": lambda web: web.run(time_limit_min="1h"),  # type: ignore[arg-type]
     "wait": lambda web: web.run(wait=10),  # type: ignore[arg-type]
+    "then": lambda web: web.run(then=[3]),  # type: ignore[list-item]
+    "patterns": lambda web: web.refresh([3]),  # type: ignore[list-item]
     "buckets": lambda web: web.rebucket("64"),  # type: ignore[arg-type]
     "to": lambda web: web.rollback("first"),  # type: ignore[arg-type]
     "keep": lambda web: web.gc(0),
@@ -116,6 +118,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "top": (1,),
     "segment": ("20261115093000",),
     "rebucket": (32,),
+    "refresh": ("a.test",),
     "dataframe": (None,),
     "dump_hostgraph": ("hosts",),
     "dump_hosts": ("hosts",),

@@ -61,7 +61,7 @@ def test_structure_becomes_markdown() -> None:
         f"# T & U\n\n{LONG}\n\n## A b\n\n"
         "Some **bold** and *slanted*, `x = 1`, a link.\nNew line\n\n"
         "1. one\n2. two\n   - inner\n3. three\n\n   more of three\n\n"
-        "> Said he.\n\n> Said she.\n\n"
+        "> Said he.\n>\n> Said she.\n\n"
         "````c\nif (a) {\n    ```\n}\n````\n\n"
         "| k\\|ey | value |\n| --- | --- |\n| a | **1** |\n| b |  |"
     )
@@ -76,7 +76,7 @@ d</pre></ul><li>ten<p>more</p><ul><li>e</ul></ol><ol start=-1><li>f</ol>
     <ol start=1234567890><li>g</ol></article>"""
     assert markdown(page).removeprefix(f"{LONG}\n\n") == (
         "9. nine\n   - a\n     1. b\n\n     ```\n     c\n     d\n     ```\n"
-        "10. ten\n\n    more\n    - e\n1. f\n1. g"
+        "10. ten\n\n    more\n    - e\n\n- -1. f\n\n+ 1234567890. g"
     )
 
 

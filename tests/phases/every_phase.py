@@ -111,16 +111,21 @@ STAGES = (
         (1,),
         1,
     ),
-    Stage("readdb", f"readdb {_CRAWL} --dump {{root}}/records --format json --force", (0,)),
-    Stage("readlinkdb", f"readlinkdb {_CRAWL} --dump {{root}}/links --format json --force", (0,)),
-    Stage("readhostdb", f"readhostdb {_CRAWL} --dump {{root}}/hosts --format json --force", (0,)),
+    Stage("readdb", f"readdb {_CRAWL} --dump {{root}}/records --format json --overwrite", (0,)),
+    Stage(
+        "readlinkdb", f"readlinkdb {_CRAWL} --dump {{root}}/links --format json --overwrite", (0,)
+    ),
+    Stage(
+        "readhostdb", f"readhostdb {_CRAWL} --dump {{root}}/hosts --format json --overwrite", (0,)
+    ),
     Stage(
         "nodedumper",
-        f"nodedumper {_CRAWL} --group host --format cc --output {{root}}/cc --force",
+        f"nodedumper {_CRAWL} --group host --format cc --output {{root}}/cc --overwrite",
         (0,),
     ),
     Stage("parse again", f"parse {_CRAWL} {{segment}} --reparse --no-filter", (0,)),
     Stage("index rebuilt", f"index {_CRAWL} --rebuild {_WRITERS}", (0,)),
+    Stage("refresh", f"refresh {_CRAWL} *", (0,)),
     Stage("rebucket", f"rebucket {_CRAWL} --buckets 4", (0,)),
     Stage("rollback", f"rollback {_CRAWL} --to {{before}}", (0,)),
     Stage("gc", f"gc {_CRAWL} --keep 1", (0,)),

@@ -15,6 +15,7 @@ from crawl.phases import (
     inject,
     linkrank,
     rebucket,
+    refresh,
     scoreupdater,
     sitemap,
     updatedb,
@@ -25,6 +26,7 @@ from crawl.phases.generate_run import GenerateOptions
 from crawl.phases.hostgraph import HostGraphOptions
 from crawl.phases.inject import InjectOptions
 from crawl.phases.linkrank import LinkRankOptions
+from crawl.phases.refresh import RefreshOptions
 from crawl.phases.scoreupdater import ScoreUpdaterOptions
 from crawl.phases.sitemap import SitemapOptions
 from crawl.phases.updatedb import UpdateDbOptions
@@ -60,21 +62,27 @@ def generate_unmarked(address: str, top_n: int) -> None:
     )
 
 
-def update_db(address: str, again: bool, force: bool = False, **settings: object) -> None:
+def update_db(address: str, again: bool, repeat: bool = False, **settings: object) -> None:
     """`again`: with URLs normalised, which takes two steps more."""
     directory = CrawlDir(address)
     names = tuple(segment.name for segment in directory.segments.generated())
-    options = UpdateDbOptions(names if force else (), normalize=again, force=force)
+    options = UpdateDbOptions(
+        names if repeat else (), normalize=again, again=repeat, steal_lock=repeat
+    )
     updatedb.run(InProcess(), directory, Config.of(settings), options, SystemClock())
 
 
-def update_small_files(address: str, again: bool, force: bool = False) -> None:
+def update_small_files(address: str, again: bool, repeat: bool = False) -> None:
     """Where a file may have three rows."""
-    update_db(address, again, force, **{"crawldb.file.rows": 3})
+    update_db(address, again, repeat, **{"crawldb.file.rows": 3})
 
 
 def rebucket_db(address: str, buckets: int) -> None:
     rebucket.run(InProcess(), CrawlDir(address), Config(), buckets, SystemClock())
+
+
+def refresh_hosts(address: str, *hosts: str) -> None:
+    refresh.run(InProcess(), CrawlDir(address), Config(), RefreshOptions(hosts), SystemClock())
 
 
 def read_sitemaps(address: str, web: dict[str, Any]) -> None:

@@ -97,10 +97,12 @@ def invert(
     *segments: str,
     normalize: bool = False,
     filter: bool = False,
-    force: bool = False,
+    again: bool = False,
     **settings: Any,
 ) -> InvertLinksResult:
-    options = InvertLinksOptions(segments, normalize=normalize, filter=filter, force=force)
+    options = InvertLinksOptions(
+        segments, normalize=normalize, filter=filter, again=again, steal_lock=again
+    )
     usual = {"linkdb.ignore.internal.links": True}
     given = {name.replace("__", "."): value for name, value in settings.items()}
     config = Config.of({**usual, **given})
@@ -170,7 +172,9 @@ def invert_small_files(address: str, other: str) -> None:
 
 def invert_again(address: str, name: str) -> None:
     """Inverts a segment anew, for a kill test."""
-    options = InvertLinksOptions((name,), normalize=False, filter=False, force=True)
+    options = InvertLinksOptions(
+        (name,), normalize=False, filter=False, again=True, steal_lock=True
+    )
     invertlinks.run(InProcess(), CrawlDir(address), SMALL, options, SystemClock())
 
 

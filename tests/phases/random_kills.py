@@ -193,7 +193,7 @@ def _audit(tally: Tally, directory: CrawlDir, server: WebServer, kills: int, whe
     tally.doubled += [f"{where}: CrawlDb: {url}" for url in known.keys() - codes.keys()]
     faults = check(directory, deep=True).faults
     if faults:  # a copy that is behind, perhaps: the next command that writes there mends it
-        collect_garbage(directory, Config(), SystemClock(), None, force=False)
+        collect_garbage(directory, Config(), SystemClock(), None, steal_lock=False)
         faults = check(directory, deep=True).faults
     tally.damaged += [f"{where}: {fault.path}: {fault.fault}" for fault in faults]
     answers = 0

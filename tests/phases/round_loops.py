@@ -13,7 +13,7 @@ from crawl.fetcher.values.settings import FETCHER_PARSE
 from crawl.rounds import LoopOptions, RoundOptions, Step
 from crawl.rounds.lanes import Beside
 from crawl.rounds.loop import RoundLoop
-from crawl.rounds.results import LoopResult, RoundResult
+from crawl.rounds.results import AfterResult, LoopResult, RoundResult
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -38,6 +38,7 @@ class Diary:
     rounds: list[RoundResult] = field(default_factory=list)
     waited: list[float] = field(default_factory=list)
     remarked: list[str] = field(default_factory=list)
+    after: list[AfterResult] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -51,6 +52,9 @@ class Diary:
 
     def on_round(self, done: RoundResult) -> None:
         self.rounds.append(done)
+
+    def on_after(self, done: AfterResult) -> None:
+        self.after.append(done)
 
     def on_wait(self, seconds: float) -> None:
         self.waited.append(seconds)

@@ -30,7 +30,7 @@ Files = dict[str, bytes]
 
 
 def write_list(address: str, out: str, form: str, by: str) -> None:
-    make_room(Folder(out), force=True)
+    make_room(Folder(out), overwrite=True)
     options = NodeDumperOptions(
         NodeValue(by), group=NodeGroup.HOST, output=out, format=ListFormat(form)
     )
@@ -38,12 +38,12 @@ def write_list(address: str, out: str, form: str, by: str) -> None:
 
 
 def write_graph(address: str, out: str, group: str) -> None:
-    make_room(Folder(out), force=True, own=graph_dump.OWN_NAMES)
+    make_room(Folder(out), overwrite=True, own=graph_dump.OWN_NAMES)
     graph_dump.run(InProcess(), CrawlDir(address), NodeGroup(group), Folder(out))
 
 
 def write_links(address: str, out: str, form: str, regex: str | None = None) -> None:
-    make_room(Folder(out), force=True)
+    make_room(Folder(out), overwrite=True)
     directory = CrawlDir(address)
     job = LinkDumpJob(linkdb_of(directory).folder, Folder(out), DumpFormat(form), regex)
     readlinkdb.dump(InProcess(), directory, job)

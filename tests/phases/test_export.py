@@ -382,7 +382,7 @@ def test_a_page_that_breaks_the_extractor_keeps_its_stored_text(
     monkeypatch.setattr("crawl.exporting.record.extract", broken)
     crawl = ExportedCrawl(tmp_path)
     crawl.round({A: Page("alpha one"), B: Page("")})
-    done = crawl.export("out")
+    done = crawl.export("out", text="markdown")  # the main text is that of the parse
     assert done.report.counters["extraction_errors"] == 2
     assert done.report.counters["skipped.no_text"] == 1
     assert crawl.records("out")[A]["text_kind"] == "full"

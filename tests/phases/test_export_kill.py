@@ -15,7 +15,7 @@ A, B, C = "http://a.com/", "http://b.com/", "http://c.com/"
 
 
 def _export(folder: str) -> None:
-    ExportedCrawl(Path(folder)).export("out", overwrite=True, force=True)
+    ExportedCrawl(Path(folder)).export("out", overwrite=True, steal_lock=True)
 
 
 def _texts(folder: Path) -> dict[str, str]:
@@ -46,9 +46,9 @@ def test_a_killed_export_looks_unfinished_and_goes_on(tmp_path: Path) -> None:
         # what was interrupted needs no --overwrite
         again = ExportedCrawl(tried)
         if not (tried / "out" / "_SUCCESS").exists():
-            again.export("out", force=True)
+            again.export("out", steal_lock=True)
         else:
-            again.export("out", overwrite=True, force=True)
+            again.export("out", overwrite=True, steal_lock=True)
         assert _texts(tried) == after, kind
         assert not (tried / "out" / "LOCK").exists()
         assert not list((tried / "out").rglob(".*")), kind

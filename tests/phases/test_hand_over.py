@@ -208,7 +208,7 @@ def test_what_is_learnt_is_merged(tmp_path: Path) -> None:
     for _ in range(3):
         hand_over(str(tmp_path), "a")
     assert len(directory.dataset(ROBOTS).timeline().numbers) == 2
-    collect_garbage(directory, Config(), SystemClock(), 1, force=False)
+    collect_garbage(directory, Config(), SystemClock(), 1, steal_lock=False)
     assert len(directory.dataset(ROBOTS).timeline().numbers) == 1
     assert known(directory)[1] == set("abcdef")
 

@@ -44,7 +44,7 @@ def _prepared(folder: Path) -> IndexedCrawl:
 
 
 def _index(folder: str) -> None:
-    IndexedCrawl(Path(folder), _WRITERS).index(delete_gone=True, force=True)
+    IndexedCrawl(Path(folder), _WRITERS).index(delete_gone=True, steal_lock=True)
 
 
 def _texts(crawl: IndexedCrawl) -> dict[str, Any]:
@@ -94,7 +94,7 @@ def _with_kafka(folder: Path, brokers: str, topic: str) -> IndexedCrawl:
 
 
 def _index_to_kafka(folder: str, brokers: str, topic: str) -> None:
-    _with_kafka(Path(folder), brokers, topic).index(delete_gone=True, force=True)
+    _with_kafka(Path(folder), brokers, topic).index(delete_gone=True, steal_lock=True)
 
 
 @pytest.mark.slow(seconds=40)
@@ -122,7 +122,7 @@ def test_a_topic_is_the_index_after_a_death(tmp_path: Path) -> None:
             again = _with_kafka(tried, brokers, topic)
             again.rounds = 1
             again.round({A: Page("alpha two"), B: GONE})
-            again.index(delete_gone=True, force=True)
+            again.index(delete_gone=True, steal_lock=True)
             found = compacted(records_of(brokers, topic))
             assert set(found) == {A, C} == set(again.documents("jsonl")), moment
             assert found[A]["content"] == "alpha two", moment

@@ -29,11 +29,11 @@ _DECISIVE = (
 
 
 def _clean(folder: str) -> None:
-    IndexedCrawl(Path(folder), WRITERS).clean(force=True)
+    IndexedCrawl(Path(folder), WRITERS).clean(steal_lock=True)
 
 
 def _index(folder: str) -> None:
-    IndexedCrawl(Path(folder), WRITERS).index(force=True)
+    IndexedCrawl(Path(folder), WRITERS).index(steal_lock=True)
 
 
 def _texts(folder: Path) -> list[dict[str, str]]:

@@ -255,7 +255,7 @@ def test_passwords_come_from_the_environment_and_stay_there(
 
 def _index(folder: str) -> None:
     file = str(Path(folder) / "writers.toml")
-    IndexedCrawl(Path(folder), "server", index__writers__file=file).index(force=True)
+    IndexedCrawl(Path(folder), "server", index__writers__file=file).index(steal_lock=True)
 
 
 @pytest.mark.slow(seconds=20)
@@ -272,7 +272,7 @@ def test_a_kill_at_any_decisive_write(
         crawl = ServedCrawl(bulk, tmp_path / str(number), rounds)
         assert run_killed(_index, str(tmp_path / str(number)), at=Moment(kind, 1))
         crawl.second_round()
-        crawl.index(force=True)
+        crawl.index(steal_lock=True)
         crawl.clean()
         assert crawl.texts == {C: "gamma two", D: "delta"}, kind
         assert not crawl.notes

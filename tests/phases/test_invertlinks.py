@@ -115,7 +115,9 @@ def test_a_segment_is_inverted_once(tmp_path: Path) -> None:
     directory = two_segments(tmp_path)
     invert(directory, ONE)
     assert inlinks_of(directory) == expected_inlinks({ONE: FIRST})
-    with pytest.raises(UsageError, match=f"{ONE} is in the LinkDb already, since snapshot 1; --fo"):
+    with pytest.raises(
+        UsageError, match=f"{ONE} is in the LinkDb already, since snapshot 1; --a"
+    ):
         invert(directory, ONE)
     assert invert(directory).segments == (TWO,)
     with pytest.raises(NothingToDo, match="every segment that was parsed is in the LinkDb already"):
@@ -127,7 +129,7 @@ def test_force_replaces_what_a_segment_brought(tmp_path: Path) -> None:
     invert(directory)
     fewer = [LinkingPage("http://e.org/", (("http://f.org/", "f"),), 7.5)]
     make_parsed(directory, TWO, fewer)
-    done = invert(directory, TWO, force=True)
+    done = invert(directory, TWO, again=True)
     assert done.report.counters["links_replaced"] == 3
     assert (
         f"{TWO} is in the LinkDb already, since snapshot 1; inverted all the same" in done.remarks
@@ -207,9 +209,9 @@ def test_a_parse_that_is_not_whole(tmp_path: Path) -> None:
         NothingToDo, match=f"passed over: the parse of {ONE} was interrupted .`crawl parse "
     ):
         invert(directory)
-    with pytest.raises(UsageError, match="was interrupted .* --force inverts it all the same"):
+    with pytest.raises(UsageError, match="was interrupted .* --again inverts it all the same"):
         invert(directory, ONE)
-    invert(directory, ONE, force=True)
+    invert(directory, ONE, again=True)
     assert inlinks_of(directory) == expected_inlinks({ONE: FIRST})
 
 
@@ -226,7 +228,7 @@ def test_the_linkdb_follows_a_crawldb_that_was_rebucketed(tmp_path: Path) -> Non
     assert invert(directory, TWO).linkdb.buckets == 12
     assert inlinks_of(directory) == expected_inlinks({ONE: FIRST, TWO: SECOND})
     make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=5)
-    assert invert(directory, TWO, force=True).linkdb.buckets == 12
+    assert invert(directory, TWO, again=True).linkdb.buckets == 12
     assert linkdb_of(directory).require_current().number == 3
 
 
@@ -283,7 +285,7 @@ def test_what_leaves_no_link_is_named_with_what_mends_it(tmp_path: Path) -> None
     (remark,) = invert(directory).remarks
     assert remark == (
         "none of 3 links are left: 3 were left out by linkdb.ignore.internal.links (within a host);"
-        f" `crawl invertlinks {directory.address} {ONE} --force"
+        f" `crawl invertlinks {directory.address} {ONE} --again"
         " -D linkdb.ignore.internal.links=false` keeps them"
     )
     bare = parsed_crawl(tmp_path / "bare", **{f"s{ONE}": [LinkingPage("http://a.org/", ())]})

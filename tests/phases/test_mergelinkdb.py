@@ -114,7 +114,7 @@ def test_an_inversion_replaces_no_link_of_another_crawl(tmp_path: Path) -> None:
     assert found["http://x.org/", "http://b.org/"] == ("both", 1.0, ONE), "of equals our own"
     assert found["http://x.org/", "http://c.org/"] == ("theirs", 1.0, f"two/{ONE}")
     make_parsed(directory, ONE, FEWER)
-    done = invert(directory, ONE, force=True)
+    done = invert(directory, ONE, again=True)
     assert done.report.counters["links_replaced"] == 3
     assert inlinks_of(directory) == {
         ("http://y.org/", "http://a.org/"): ("now", 1.0, ONE),
@@ -134,7 +134,7 @@ def test_links_that_come_home_are_a_crawl_s_own(tmp_path: Path) -> None:
     merge(other, tmp_path / "one")
     merge(directory, tmp_path / "two")
     make_parsed(directory, ONE, FEWER)
-    invert(directory, ONE, force=True)
+    invert(directory, ONE, again=True)
     assert set(inlinks_of(directory)) == {
         ("http://y.org/", "http://a.org/"),
         ("http://x.org/", "http://c.org/"),

@@ -54,7 +54,7 @@ def run(directory: CrawlDir, runner: InProcess | None = None, **changes: object)
     )
 
 
-_OPTIONS = ("segment", "reparse", "filter_urls", "normalize_urls", "force")
+_OPTIONS = ("segment", "reparse", "filter_urls", "normalize_urls", "steal_lock")
 
 
 def test_a_segment_is_parsed_and_published(tmp_path: Path) -> None:
@@ -188,7 +188,7 @@ def test_a_segment_that_somebody_works_on_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(Locked):
         run(directory)
     lock.release()
-    assert run(directory, force=True).report.counters["parse.success"] == 1
+    assert run(directory, steal_lock=True).report.counters["parse.success"] == 1
 
 
 def test_settings_that_cannot_be_are_reported_before_anything_starts() -> None:

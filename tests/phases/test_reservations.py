@@ -48,8 +48,8 @@ def fetch(
     segment.write_report(FETCH, Report("fetch", NOW, "", counters=counters))
 
 
-def update(directory: CrawlDir, *names: str, force: bool = False) -> UpdateDbResult:
-    options = UpdateDbOptions(names, force=force)
+def update(directory: CrawlDir, *names: str, again: bool = False) -> UpdateDbResult:
+    options = UpdateDbOptions(names, again=again)
     return updatedb.run(InProcess(), directory, Config(), options, ManualClock(NOW + 1000))
 
 
@@ -88,7 +88,7 @@ def test_an_interrupted_fetch_keeps_its_list(directory: CrawlDir) -> None:
     (name,) = generated(directory, top_n=6)
     mine = urls_of(directory, [name])
     fetch(directory, name, mine[:2], left=4, complete=False)
-    done = update(directory, name, force=True)
+    done = update(directory, name, again=True)
     assert done.report.counters["reservations_lifted"] == 0
     assert reserved(directory) == set(mine[2:])
 

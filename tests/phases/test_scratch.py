@@ -79,4 +79,4 @@ def test_nothing_stays_of_a_job_that_was_killed(
 
 
 def collect_all(directory: CrawlDir) -> None:
-    collect_garbage(directory, Config(), SystemClock(), None, force=False)
+    collect_garbage(directory, Config(), SystemClock(), None, steal_lock=False)

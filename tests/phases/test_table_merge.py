@@ -117,7 +117,7 @@ def test_old_snapshots_of_every_table_are_forgotten(tmp_path: Path) -> None:
     add_links(str(tmp_path), FIRST)
     add_links(str(tmp_path), SECOND)
     assert directory.dataset(LINKS).timeline().numbers == (1, 2)
-    collect_garbage(directory, Config(), SystemClock(), 1, force=False)
+    collect_garbage(directory, Config(), SystemClock(), 1, steal_lock=False)
     assert directory.dataset(LINKS).timeline().numbers == (2,)
     assert links_of(directory) == expected(*FIRST, *SECOND)
 

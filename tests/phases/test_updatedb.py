@@ -62,12 +62,14 @@ def test_a_segment_is_applied_once(tmp_path: Path) -> None:
     crawl.segment(S1, [(A, fetched())], [(B, link(0.5))])
     crawl.update()
     before = crawl.records
-    with pytest.raises(UsageError, match=f"{S1} is in the CrawlDb already, since snapshot 2; --f"):
+    with pytest.raises(
+        UsageError, match=f"{S1} is in the CrawlDb already, since snapshot 2; --a"
+    ):
         crawl.update(S1)
     with pytest.raises(UsageError, match="nothing to apply .every segment that was fetched is in"):
         crawl.update()
     assert crawl.records == before
-    done = crawl.update(S1, force=True)
+    done = crawl.update(S1, again=True)
     assert done.remarks == (
         f"{S1} is in the CrawlDb already, since snapshot 2; applied all the same",
     )
@@ -109,12 +111,12 @@ def test_which_segments_are_taken(tmp_path: Path) -> None:
         crawl.update(S3)
     with pytest.raises(UsageError, match="has no finished fetch"):
         crawl.update("20990101000000")
-    with pytest.raises(UsageError, match="was interrupted .* --force applies it all the same"):
+    with pytest.raises(UsageError, match="was interrupted .* --again applies it all the same"):
         crawl.update("20260104000000")
     done = crawl.update(f"{crawl.directory.address}/segments/{S2}/", S2)
     assert done.segments == (S2,)
     assert done.remarks == (f"{S2} is not parsed: applied without links and signatures",)
-    assert crawl.update("20260104000000", force=True).segments == ("20260104000000",)
+    assert crawl.update("20260104000000", again=True).segments == ("20260104000000",)
 
 
 def test_several_segments_at_once(tmp_path: Path) -> None:

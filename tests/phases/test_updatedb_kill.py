@@ -63,7 +63,7 @@ def _kill_at_every_write(tmp_path: Path, update_db: Callable[..., None], again: 
         assert records.keys() == KNOWN.keys() | set(LINKED)
         assert {url for url in records if records[url].status is Status.DB_FETCHED} == set(FETCHED)
         assert sum(record.score for record in records.values()) == 40 + 0.5 * 60
-        update_db(wreck.address, again, force=True)
+        update_db(wreck.address, again, repeat=True)
         assert_clean(wreck)
         shutil.rmtree(wreck.address)
         if not killed:
@@ -91,6 +91,6 @@ def test_killed_on_spark(tmp_path: Path) -> None:
         finish(*command)
     assert len(records_of(directory)) == 5000
     assert {record.score for record in records_of(directory).values()} == {1.0}
-    update_db(directory.address, again=False, force=True)  # the next writer tidies up
+    update_db(directory.address, again=False, repeat=True)  # the next writer tidies up
     assert not directory.crawldb.folder.exists("scratch")
     assert killed > 0

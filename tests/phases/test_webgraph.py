@@ -119,9 +119,9 @@ def test_a_segment_is_taken_in_once(directory: CrawlDir) -> None:
     with pytest.raises(NothingToDo, match="in the link graph already"):
         build(directory)
     options = WebGraphOptions(("20260101000000",))
-    with pytest.raises(UsageError, match="since snapshot 1; --force"):
+    with pytest.raises(UsageError, match="since snapshot 1; --again"):
         build(directory, options)
-    build(directory, WebGraphOptions(("20260101000000",), force=True))
+    build(directory, WebGraphOptions(("20260101000000",), again=True))
     assert links_of(graph_of(directory)) == [(A, B)]
 
 
@@ -141,7 +141,7 @@ def test_a_half_parsed_segment_waits_for_its_other_half(directory: CrawlDir) -> 
     segment = directory.segments.segment(name)
     whole = {part: segment.require(part) for part in PARSED if segment.is_done(part)}
     segment.publish_parsed({part: replace(each, complete=False) for part, each in whole.items()})
-    with pytest.raises(UsageError, match="was interrupted .* --force takes it all the same"):
+    with pytest.raises(UsageError, match="was interrupted .* --again takes it all the same"):
         build(directory, WebGraphOptions((name,)))
     with pytest.raises(NothingToDo, match="passed over: the parse of .* was interrupted"):
         build(directory)
@@ -251,7 +251,7 @@ def test_what_leaves_no_link_is_named_with_what_mends_it(directory: CrawlDir) ->
     (remark,) = build(directory, link__ignore__internal__host=True).remarks[1:]
     assert remark.startswith(
         "none of 3 links are left: 3 were left out by link.ignore.internal.host; `crawl webgraph"
-        f" {directory.address} 20260101000000 --force -D link.ignore.internal.host=false"
+        f" {directory.address} 20260101000000 --again -D link.ignore.internal.host=false"
     )
     ranked = linkrank.run(InProcess(), directory, Config(), LinkRankOptions(), SystemClock())
     assert "the link graph has no links" in ranked.remarks[0]

@@ -269,7 +269,7 @@ PUBLICATIONS = (
         (("delete cc/parts", "write cc/_SUCCESS"),),
         ("nodedumper",),
         "whole files without `_SUCCESS`",
-        "says that the folder is not empty; with `--force` it replaces them",
+        "says that the folder is not empty; with `--overwrite` it replaces them",
         "a dump that is not whole, as `_SUCCESS` is missing",
     ),
     Publication(
@@ -279,6 +279,14 @@ PUBLICATIONS = (
         "the first file new, the second as it was",
         "writes both again",
         "each file whole",
+    ),
+    Publication(
+        "new state → note of the run, for `status --behind`",
+        (("*", "write crawl/last_runs/*"),),
+        ("dedup", "clean"),
+        "all is published, and a note that is one run behind or none; the lock of a dead process",
+        "does the same again, and notes it",
+        f"{_AFTER}; `status` may say that it is behind",
     ),
     Publication(
         "gc: one dataset → the next",

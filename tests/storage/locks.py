@@ -14,8 +14,8 @@ NOW = 1_800_000_000_000
 STALE_MS = 15 * 60_000
 
 
-def take(folder: Folder, clock: ManualClock, *, force: bool = False) -> Lock:
-    return acquire(folder, "inject", clock, stale_after_ms=STALE_MS, force=force)
+def take(folder: Folder, clock: ManualClock, *, steal_lock: bool = False) -> Lock:
+    return acquire(folder, "inject", clock, stale_after_ms=STALE_MS, steal_lock=steal_lock)
 
 
 def stranger(**changes: object) -> LockOwner:

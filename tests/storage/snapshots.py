@@ -16,9 +16,9 @@ BUCKETS = 4
 
 
 @contextmanager
-def writing(dataset: Dataset, *, force: bool = False) -> Iterator[Transaction]:
+def writing(dataset: Dataset, *, steal_lock: bool = False) -> Iterator[Transaction]:
     with dataset.writing(
-        "test", ManualClock(NOW), stale_after_ms=60_000, heartbeat_s=3600, force=force
+        "test", ManualClock(NOW), stale_after_ms=60_000, heartbeat_s=3600, steal_lock=steal_lock
     ) as transaction:
         yield transaction
 
@@ -34,10 +34,10 @@ def write_bucket(transaction: Transaction, bucket: int, content: bytes) -> Bucke
 
 
 def publish(
-    dataset: Dataset, buckets: dict[int, bytes], *, keep: int = 3, force: bool = False
+    dataset: Dataset, buckets: dict[int, bytes], *, keep: int = 3, steal_lock: bool = False
 ) -> Snapshot:
     """Rewrites these buckets; the others are named again."""
-    with writing(dataset, force=force) as transaction:
+    with writing(dataset, steal_lock=steal_lock) as transaction:
         written = [write_bucket(transaction, *item) for item in buckets.items()]
         base = transaction.base
         kept = [file for file in base.files if file.bucket not in buckets] if base else []

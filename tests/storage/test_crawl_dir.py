@@ -73,7 +73,9 @@ def test_force_is_passed_on(place: Folder) -> None:
             directory.writing_crawldb("second", CONFIG, ManualClock(NOW)),
         ):
             pass
-        with directory.writing_crawldb("second", CONFIG, ManualClock(NOW), force=True) as second:
+        with directory.writing_crawldb(
+            "second", CONFIG, ManualClock(NOW), steal_lock=True
+        ) as second:
             assert second.lock.took_over
         with pytest.raises(Locked):
             first.lock.verify()

@@ -51,7 +51,7 @@ def test_a_driver_that_was_stopped_between_its_look_and_its_write(place: Folder)
                 dataset = Dataset(place.child(f"{number}-{has_published}"))
                 publish(dataset, {0: b"first", 1: b"kept"})
                 sleeper.fall_asleep(dataset.folder.address, change)
-                with writing(dataset, force=True) as successor:
+                with writing(dataset, steal_lock=True) as successor:
                     before = content_of(dataset, successor.base)
                     if has_published:
                         _publish(successor)
@@ -63,7 +63,7 @@ def test_a_driver_that_was_stopped_between_its_look_and_its_write(place: Folder)
         last = Dataset(place.child("last"))
         publish(last, {0: b"first"})
         sleeper.fall_asleep(last.folder.address, f"remove {LOCK_NAME}")
-        lock = take(last.folder, ManualClock(NOW), force=True)
+        lock = take(last.folder, ManualClock(NOW), steal_lock=True)
         assert sleeper.wake() == PUBLISHED
         lock.verify()
         lock.release()
@@ -151,9 +151,11 @@ def test_any_interleaving_of_two_writers_of_which_one_takes_over(
     turns = Turns([who for who, count in runs for _ in range(count)])
     done: dict[str, int] = {}
 
-    def work(name: str, bucket: int, force: bool) -> None:
+    def work(name: str, bucket: int, steal_lock: bool) -> None:
         try:
-            done[name] = publish(Dataset(place), {bucket: name.encode()}, force=force).number
+            done[name] = publish(
+                Dataset(place), {bucket: name.encode()}, steal_lock=steal_lock
+            ).number
         except Locked:
             pass
         finally:
@@ -179,7 +181,7 @@ def test_any_interleaving_of_two_writers_of_which_one_takes_over(
     assert content_of(dataset, dataset.current()) == expected
     for number in dataset.timeline().numbers:
         assert None not in content_of(dataset, dataset.snapshot(number)).values()
-    publish(dataset, {3: b"following"}, force=True)
+    publish(dataset, {3: b"following"}, steal_lock=True)
     assert content_of(dataset, dataset.current()) == {**expected, 3: b"following"}
     place.delete("")
 
@@ -188,7 +190,7 @@ def test_a_parse_that_slept_does_not_replace_its_successors(place: Folder) -> No
     segment = Segment(place, "20260101000000")
     clock = ManualClock(NOW)
     late = segment.held_by(take(segment.folder, clock))
-    successor = segment.held_by(take(segment.folder, clock, force=True))
+    successor = segment.held_by(take(segment.folder, clock, steal_lock=True))
     successor.publish_parsed({part: PartManifest((), NOW + 1) for part in PARSED})
     successor.publish(FETCH, PartManifest((), NOW + 1))
     with pytest.raises(Locked, match="nothing was published"):

@@ -115,7 +115,7 @@ def test_gc_takes_what_is_left_anywhere_in_a_crawl(tmp_path: Path) -> None:
     with crawl_dir.segments.folder.open_write("living", whole=True) as stream:
         stream.write(b"half")
         assert len(_unfinished(tmp_path)) == 5
-        done = collect_garbage(crawl_dir, Config.of({}), ManualClock(NOW), None, force=False)
+        done = collect_garbage(crawl_dir, Config.of({}), ManualClock(NOW), None, steal_lock=False)
         assert len(_unfinished(tmp_path)) == 1
     assert done.files_deleted >= 3
     assert crawl_dir.segments.folder.read("living") == b"half"

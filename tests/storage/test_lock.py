@@ -34,7 +34,7 @@ def test_a_look_refuses_what_a_taking_would_and_takes_nothing(
     with pytest.raises(Locked) as taken:
         take(place, clock)
     assert str(looked.value) == str(taken.value)
-    look(force=True)
+    look(steal_lock=True)
     plant(place, stranger(seen_ms=NOW - STALE_MS - 1))
     look()
     assert place.exists(LOCK_NAME)
@@ -57,7 +57,7 @@ def test_one_holds_it_and_the_next_learns_who(place: Folder, clock: ManualClock)
     line = str(raised.value)
     assert f"inject by {lock.owner.user} on {platform.node()} (process {os.getpid()})" in line
     assert "2 min ago" in line
-    assert "--force" in line
+    assert "--steal-lock" in line
     assert "\n" not in line
     assert raised.value.exit_code == 3
     lock.release()
@@ -130,7 +130,7 @@ def test_a_file_that_is_no_lock_is_removed(
 
 def test_force_takes_it_and_the_former_owner_finds_out(place: Folder, clock: ManualClock) -> None:
     first = take(place, clock)
-    second = take(place, clock, force=True)
+    second = take(place, clock, steal_lock=True)
     assert second.took_over is not None
     assert second.took_over.endswith(": forced")
     with pytest.raises(Locked, match="taken away .* now held by inject .*nothing was published"):

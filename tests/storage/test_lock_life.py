@@ -67,7 +67,7 @@ def test_the_heart_of_a_robbed_owner_stops_and_leaves_the_thief_alone(
     place: Folder, clock: ManualClock
 ) -> None:
     with hold_lock(place, "inject", clock, stale_after_ms=STALE_MS, heartbeat_s=0.2):
-        thief = take(place, clock, force=True)
+        thief = take(place, clock, steal_lock=True)
         for thread in threading.enumerate():
             if thread.name == "lock-heartbeat":
                 thread.join(30)

@@ -212,7 +212,7 @@ def test_a_robbed_writer_publishes_nothing_and_spoils_nothing(place: Folder) -> 
     publish(dataset, {0: b"1"})
     with pytest.raises(Locked, match="nothing was published"), writing(dataset) as robbed:
         mine = write_bucket(robbed, 0, b"robbed")
-        with writing(dataset, force=True) as thief:
+        with writing(dataset, steal_lock=True) as thief:
             thief.scratch.write("between", b"thief's")
             stolen = thief.publish(
                 [write_bucket(thief, 0, b"thief")], report("thief"), buckets=BUCKETS, keep=3
@@ -229,7 +229,7 @@ def test_a_robbed_writer_leaves_the_thiefs_scratch_alone(place: Folder) -> None:
     first = dataset.writing("first", ManualClock(NOW), stale_after_ms=60_000, heartbeat_s=3600)
     robbed = first.__enter__()
     robbed.scratch.write("between", b"robbed")
-    with writing(dataset, force=True) as thief:
+    with writing(dataset, steal_lock=True) as thief:
         thief.scratch.write("between", b"thief's")
         first.__exit__(None, None, None)
         assert thief.scratch.read("between") == b"thief's"

@@ -26,7 +26,7 @@ from crawl.buckets.generate.host_gate import (
 )
 from crawl.buckets.generate.ranking import OwnCaps, keys_of, within_cap
 from crawl.buckets.generate.selection import Selection
-from crawl.buckets.generate.unfinished import LISTED
+from crawl.buckets.generate.unfinished import LISTED, NOT_AGAIN
 from crawl.buckets.hosts import read_hosts
 from crawl.buckets.slices import Router, Slice
 from crawl.counters import Counters
@@ -71,6 +71,8 @@ WAITING_HOSTS = RowKind("waiting_hosts", pa.schema([pa.field("host", pa.string()
 """Hosts of such buckets that are left out for now: the bucket's first shard counts each once."""
 
 WAIT_FOR_UPDATE = "wait_for_update"
+SELECTED_BEFORE = "selected_before"
+"""On the list of a segment whose URLs are not to be selected once more."""
 PER_HOST_OVERFLOW = "urls_skipped_per_host_overflow"
 BELOW_TOP_N = "below_top_n"
 
@@ -113,11 +115,13 @@ def scan_alone(job: ScanJob, task: ScanTask, outbox: Outbox) -> ScanTaskResult:
 
 def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox) -> ScanTaskResult:
     """Sends the candidates of a slice to their shards. Received are the URLs on lists of
-    unfinished segments, and the rows that `--expr` holds for."""
+    unfinished segments and those that are not to be selected once more, and the rows that `--expr`
+    holds for."""
     selection = job.selection
     counters = Counters()
     listed = received.rows(LISTED)["url"]
-    columns = _columns(selection, needs_url=len(listed) > 0)
+    not_again = received.rows(NOT_AGAIN)["url"]
+    columns = _columns(selection, needs_url=len(listed) + len(not_again) > 0)
     matching: npt.NDArray[np.int32] | None = None
     if job.has_expr:
         matching = received.rows(MATCHING)["row"].to_numpy()
@@ -131,7 +135,7 @@ def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox)
                 place = np.arange(start, start + rows.num_rows, dtype=np.int64)
                 start += rows.num_rows
                 matches = None if matching is None else np.isin(place, matching)
-                alive, values = select(selection, rows, matches, counters, gate, listed)
+                alive, values = select(selection, rows, matches, counters, gate, listed, not_again)
                 alive_rows = np.flatnonzero(alive)
                 if len(alive_rows):
                     scanned.add(rows, alive_rows, values, place)
@@ -236,8 +240,9 @@ def _is_tried(rows: pa.Table) -> Mask:
 
 
 def gate_of(selection: Selection, crawldb: Folder, hosts: BucketFile | None) -> HostGate:
-    """What is known of the hosts of a bucket, at the selection's moment."""
-    return HostGate(read_hosts(crawldb, hosts), selection.now_ms, selection.longest_wait_ms)
+    """What is known of the hosts of a bucket. Now, also where URLs are selected as if it were
+    later: a host that does not answer is not the readier for it."""
+    return HostGate(read_hosts(crawldb, hosts), selection.host_ms, selection.longest_wait_ms)
 
 
 def select(
@@ -247,6 +252,7 @@ def select(
     counters: Counters,
     gate: HostGate | None = None,
     listed: pa.ChunkedArray[Any] | None = None,
+    not_again: pa.ChunkedArray[Any] | None = None,
 ) -> tuple[Mask, npt.NDArray[np.float32]]:
     """Which rows may be selected, with their sort values; every other is counted once."""
     alive = np.ones(rows.num_rows, dtype=bool)
@@ -263,10 +269,12 @@ def select(
         accepted = selection.filters.filter_batch(rows["url"].combine_chunks(), counters)
         require(_mask(accepted), "url_filters_rejected")
     require(_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
-    require(~_reserved(selection, rows), WAIT_FOR_UPDATE)
+    require(~is_reserved(selection, rows), WAIT_FOR_UPDATE)
     if listed is not None and len(listed):
         on_list = pc.is_in(rows["url"], value_set=listed)
         require(~_mask(on_list), WAIT_FOR_UPDATE)
+    if not_again is not None and len(not_again):
+        require(~_mask(pc.is_in(rows["url"], value_set=not_again)), SELECTED_BEFORE)
     if gate is not None:
         require(~gate.waits(rows, alive), HOST_WAITS)
         require(~gate.is_stopped(rows, alive), SAME_PAGES)
@@ -299,7 +307,8 @@ def _mask(column: pa.Array[Any]) -> Mask:
     return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
 
 
-def _reserved(selection: Selection, rows: pa.Table) -> Mask:
+def is_reserved(selection: Selection, rows: pa.Table) -> Mask:
+    """Which rows bear a mark of a generate whose list is still to be fetched."""
     metadata = rows["metadata"].combine_chunks()
     if not has_any(metadata):
         return np.zeros(rows.num_rows, dtype=bool)

@@ -34,6 +34,7 @@ class Selection:
     """What a URL must satisfy, and how candidates are counted."""
 
     now_ms: int
+    """The moment at which a URL must be due: later than now where somebody looks ahead."""
     filters: FilterChain | None
     schedule: ActiveSchedule
     scoring: ScoringChain
@@ -57,6 +58,13 @@ class Selection:
     """How many are made at the most."""
     bounds_hosts: bool = False
     """Whether hosts have caps or pauses of their own, which are received."""
+    ahead_ms: int = 0
+    """How much later than now the moment is."""
+
+    @property
+    def host_ms(self) -> int:
+        """The moment at which a host must be ready: now, however far one looks ahead."""
+        return self.now_ms - self.ahead_ms
 
     @property
     def counts_groups(self) -> bool:
@@ -72,9 +80,10 @@ def selection_of(
     normalizing: bool | None = None,
     segments: int | None = None,
     top_n: int | None = None,
+    ahead_ms: int = 0,
 ) -> Selection:
-    """The selection at a moment; None stands for the configuration's word. Raises what is
-    wrong with the settings."""
+    """The selection at a moment, which is so much later than now; None stands for the
+    configuration's word. Raises what is wrong with the settings."""
     filtering = config[GENERATE_FILTER] if filtering is None else filtering
     normalizing = config[GENERATE_NORMALISE] if normalizing is None else normalizing
     segments = config[GENERATE_MAX_NUM_SEGMENTS] if segments is None else segments
@@ -97,6 +106,7 @@ def selection_of(
         longest_wait_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
         segments=segments,
         bounds_hosts=bounds_hosts(config),
+        ahead_ms=ahead_ms,
     )
 
 

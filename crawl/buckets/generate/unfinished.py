@@ -1,4 +1,5 @@
-"""URLs on the fetch lists of unfinished segments: they are being fetched, or will be.
+"""URLs on the fetch lists of unfinished segments: they are being fetched, or will be; and those on
+lists that are not to be fetched twice.
 
 A list is no slice's: its URLs are sent to their slices first, by a task for each of its files.
 """
@@ -16,7 +17,10 @@ from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_whole_table
 from crawl.storage.segments import GENERATE, Segment
 
-LISTED = RowKind("listed", pa.schema([pa.field("url", pa.string(), False)]))
+_URLS = pa.schema([pa.field("url", pa.string(), False)])
+LISTED = RowKind("listed", _URLS)
+NOT_AGAIN = RowKind("not_again", _URLS)
+"""URLs of segments that are finished, or to be: they are not to be selected once more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +29,7 @@ class ListFile:
 
     folder: Folder
     path: str
+    kind: RowKind = LISTED
 
 
 def unfinished_segments(
@@ -39,9 +44,9 @@ def unfinished_segments(
     return found
 
 
-def list_files(segments: Iterable[Segment]) -> list[ListFile]:
+def list_files(segments: Iterable[Segment], kind: RowKind = LISTED) -> list[ListFile]:
     return [
-        ListFile(segment.part_folder(GENERATE), file.path)
+        ListFile(segment.part_folder(GENERATE), file.path, kind)
         for segment in segments
         for file in segment.require(GENERATE).files
     ]
@@ -52,4 +57,4 @@ def send_list(router: Router, file: ListFile, outbox: Outbox) -> None:
     with open_whole_table(file.folder, file.path) as source:
         for rows in each_group(source, ["url", "host"]):
             slices = router.slices_of(rows["host"], rows["url"])
-            outbox.send(LISTED, rows.select(["url"]), slices)
+            outbox.send(file.kind, rows.select(["url"]), slices)

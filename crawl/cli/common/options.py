@@ -105,6 +105,6 @@ crawl_dir_argument = click.argument("crawl_dir", metavar="CRAWL_DIR")
 json_option = click.option(
     "--json", "as_json", is_flag=True, help="Print the answer as JSON, for programs."
 )
-force_option = click.option(
-    "--force", is_flag=True, help="Take the lock even if its owner seems to be alive."
+steal_lock_option = click.option(
+    "--steal-lock", is_flag=True, help="Take the lock even if its owner seems to be alive."
 )

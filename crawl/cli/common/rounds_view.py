@@ -24,7 +24,8 @@ from crawl.rounds import (
     inject_step,
     next_step,
 )
-from crawl.rounds.results import RoundResult
+from crawl.rounds.derived import BehindTable
+from crawl.rounds.results import AfterResult, RoundResult
 from crawl.rules.outlinks import DB_MAX_OUTLINKS
 
 _PHASES = ("inject", "generate", "fetch", "parse", "updatedb")
@@ -48,6 +49,11 @@ class TerminalObserver:
     def on_wait(self, seconds: float) -> None:
         if not self._quiet:
             remark(f"{self._command}: nothing to fetch now; looking again in {_duration(seconds)}")
+
+    def on_after(self, done: AfterResult) -> None:
+        if not self._quiet:
+            told = f"done in {_duration(done.seconds)}" if done.is_done else done.reason
+            remark(f"{self._command}: {done.step}: {told}")
 
     def on_round(self, done: RoundResult) -> None:
         if not self._tables:
@@ -81,6 +87,8 @@ def show_plan(
         )
         for step in build_round(options).steps
     ]
+    when = "after the rounds" if loop.wait_s is None else "after each round"
+    rows += [(when, step.name, step.command_line(crawl_dir)) for step in loop.then]
     if as_json:
         columns = ("when", "step", "command")
         print_json([dict(zip(columns, row, strict=True)) for row in rows])
@@ -183,7 +191,20 @@ def ending_line(crawl_dir: str, result: RunResult) -> str:
             return f"{done}, nothing more is due{waiting}"
         case StopReason.NOTHING_FETCHED:
             return f"{done}; the servers of what is due let nobody in for now"
-    return done if rounds else f"nothing is due, nothing was done{waiting}"
+    if rounds:
+        return done
+    followed = any(step.is_done for step in result.after)
+    return f"nothing is due, {'no round' if followed else 'nothing'} was done{waiting}"
+
+
+def behind_line(crawl_dir: str, tables: Sequence[BehindTable]) -> str | None:
+    """What the rounds have left behind, in a line; None where that is nothing."""
+    if not tables:
+        return None
+    names = ", ".join(each.table for each in tables)
+    steps = ",".join(dict.fromkeys(each.step for each in tables))
+    how = command("status", crawl_dir, "--behind")
+    return f"now behind: {names} (`{how}`); with --then {steps} they keep up"
 
 
 def _which_rounds(loop: LoopOptions) -> str:

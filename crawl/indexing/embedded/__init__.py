@@ -5,8 +5,9 @@
     with EmbeddedIndexWriter("index/part-0") as writer:
         writer.add({"url": "https://example.org/", "title": "Example", "content": "…"})
 
-A document is `schema.py`'s fields: title, anchors and text in one field a language, each with
-that language's stemmer, so that a word is cut in a query as it was cut in the page. Everything
-that results show lies in one stored value (`record.py`). `index.py` searches several folders
-together.
+A document is `schema.py`'s fields: title, anchors, main text and the rest of the page, each one
+field for all languages, whose words are cut by the page's own language; a query's word is cut as
+each language cuts it. Everything that results show lies in one stored value (`record.py`). Several
+folders are searched as one collection (`collection.py`), so that scores are comparable; `index.py`
+searches.
 """

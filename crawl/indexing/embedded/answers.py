@@ -128,6 +128,8 @@ class SearchAnswer:
     facets: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     uncorrected: tuple[str, ...] = ()
     """Words that no page has, and that are too many to be looked for with typos."""
+    did_you_mean: str = ""
+    """The query with the words that were probably meant; empty where it seems to be right."""
 
     def values(self) -> dict[str, Any]:
         """All of it as dictionaries, lists, texts and numbers."""
@@ -137,6 +139,7 @@ class SearchAnswer:
             "seconds": round(self.seconds, 6),
             "corrected": list(self.corrected),
             "uncorrected": list(self.uncorrected),
+            "didYouMean": self.did_you_mean,
             "relaxed": self.is_relaxed,
             "results": [hit.values() for hit in self.hits],
             "facets": {name: dict(counts) for name, counts in self.facets.items()},

@@ -1,6 +1,6 @@
 """Searches the folders of an embedded index together, in milliseconds and without Spark.
 
-Each folder gives its best candidates by words and links. Here they meet: the age counts too,
+The collection of all folders gives its best candidates by words and links. Then the age counts too,
 one page stands for those with nearly the same text, and no host fills the list.
 """
 
@@ -10,8 +10,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from pathlib import Path
+from dataclasses import dataclass
 from time import perf_counter
 from typing import Any
 
@@ -27,17 +26,16 @@ from crawl.indexing.embedded.answers import (
     SearchHit,
     SearchOptions,
 )
-from crawl.indexing.embedded.query_plan import (
-    QueryPlan,
-    field_query,
-    fields_present,
-    plan_query,
-)
+from crawl.indexing.embedded.collapse import Candidate, Collapse
+from crawl.indexing.embedded.collection import Collection
+from crawl.indexing.embedded.corrections import Corrections
+from crawl.indexing.embedded.languages import group_of
+from crawl.indexing.embedded.query_plan import QueryPlan, field_query, plan_query
 from crawl.indexing.embedded.query_text import ParsedQuery, parse_query
 from crawl.indexing.embedded.ranking import Weights, log_of
 from crawl.indexing.embedded.record import Record, stored_record
 from crawl.indexing.embedded.snippets import Highlighter
-from crawl.indexing.embedded.writer import open_index
+from crawl.indexing.embedded.words import plain_form
 from crawl.indexing.file_sum import FileSum
 
 MOST_RESULTS = 1_000
@@ -49,34 +47,6 @@ MOST_FACETS = 1_000
 _PANIC = "PanicException"
 _CANDIDATES = 100
 _MOST_CANDIDATES = 20_000
-_SAME_HEAD = 1_000
-"""Characters of two texts that are compared."""
-_SAME = 0.9
-"""The share of their groups of words that nearly equal texts have in common."""
-
-
-@dataclass(slots=True)
-class _Candidate:
-    folder: int
-    address: tantivy.DocAddress
-    words: float
-    links: float
-    freshness: float
-    page_score: float
-    host: int
-    digest: int
-    total: float = 0.0
-    duplicates: int = 0
-
-    def __post_init__(self) -> None:
-        self.total = self.words * self.links * self.freshness
-
-
-@dataclass(slots=True)
-class _Chosen:
-    candidate: _Candidate
-    record: Record
-    shingles: frozenset[int] = field(default_factory=frozenset)
 
 
 class EmbeddedIndex:
@@ -90,18 +60,13 @@ class EmbeddedIndex:
     ) -> None:
         """`lists`: the sums of the lists of the folders' files, by the folders' names."""
         self._weights = weights or Weights()
-        self._searchers: list[tantivy.Searcher] = []
-        for folder in folders:
-            with _damage_told(f"the index in {folder}"):
-                index = open_index(folder, files=(lists or {}).get(Path(folder).name))
-                index.reload()
-                self._searchers.append(index.searcher())
-        self._present = fields_present(self._searchers)
+        with _damage_told("the index"):
+            self._collection = Collection(folders, lists)
 
     @property
     def pages(self) -> int:
         """How many there are."""
-        return sum(searcher.num_docs for searcher in self._searchers)
+        return self._collection.pages
 
     def search(self, query: str, now_ms: int, options: SearchOptions | None = None) -> SearchAnswer:
         """The best pages for a query; raises UsageError for one that cannot be meant."""
@@ -115,15 +80,13 @@ class EmbeddedIndex:
     def _search(
         self, query: str, parsed: ParsedQuery, now_ms: int, options: SearchOptions, begun: float
     ) -> SearchAnswer:
-        plan = plan_query(
-            parsed, self._searchers, self._present, self._weights, typos=options.typos
-        )
+        plan = plan_query(parsed, self._collection, self._weights, typos=options.typos)
         wanted = [word for word in plan.words if not word.is_excluded]
         if parsed.words and not plan.words and not parsed.restricts:
             return SearchAnswer(query, 0, (), perf_counter() - begun)
         least = None
         has_each_word = plan.most_matched == len(wanted)
-        found = self._choose(plan, options, now_ms, None) if has_each_word else _Found([], 0)
+        found = self._choose(plan, options, now_ms, None) if has_each_word else _Found()
         if not found.chosen and len(wanted) > 1 and not found.total:
             least = self._most_words(plan, len(wanted))
             if least is not None:
@@ -131,7 +94,7 @@ class EmbeddedIndex:
         shown = found.chosen[options.offset : options.offset + options.limit]
         highlighter = Highlighter(plan.words, options.snippet_length)
         hits = tuple(
-            self._hit(place, each, highlighter, plan, explain=options.explain)
+            self._hit(place, each, found.record(each), highlighter, plan, explain=options.explain)
             for place, each in enumerate(shown, options.offset + 1)
         )
         return SearchAnswer(
@@ -143,7 +106,16 @@ class EmbeddedIndex:
             least is not None and found.total > 0,
             self._facets(plan, options.facets, least) if options.facets else {},
             tuple(plan.uncorrected),
+            self._did_you_mean(query, plan, found.total if least is None else 0)
+            if options.typos
+            else "",
         )
+
+    def _did_you_mean(self, query: str, plan: QueryPlan, pages: int) -> str:
+        language = plan.parsed.language
+        groups = [group_of(language)] if language else self._collection.groups
+        corrections = Corrections(self._collection, groups)
+        return corrections.corrected_query(plain_form(query), plan.words, pages)
 
     def _most_words(self, plan: QueryPlan, wanted: int) -> int | None:
         """How many of the words, at least a third and not all, some page has together; None where
@@ -161,10 +133,8 @@ class EmbeddedIndex:
         return best
 
     def _is_any(self, plan: QueryPlan, least: int) -> bool:
-        return any(
-            searcher.search(plan.query(searcher, self._weights, least), 1, count=False).hits
-            for searcher in self._searchers
-        )
+        query = plan.query(self._collection, self._weights, least)
+        return bool(self._collection.searcher.search(query, 1, count=False).hits)
 
     def _choose(
         self, plan: QueryPlan, options: SearchOptions, now_ms: int, least: int | None
@@ -172,99 +142,70 @@ class EmbeddedIndex:
         """The results up to the last that is asked for."""
         needed = options.offset + options.limit
         depth = max(_CANDIDATES, 3 * needed)
+        per_host = 0 if plan.parsed.names_host else options.per_host
+        query = plan.query(self._collection, self._weights, least)
         while True:
-            candidates, total, is_all = self._candidates(plan, depth, now_ms, least)
-            chosen = self._collapsed(candidates, needed, plan, options)
+            candidates, total = self._candidates(query, depth, now_ms)
+            collapse = Collapse(self._record, per_host=per_host, collapse=options.collapse)
+            chosen = collapse.choose(candidates, needed)
+            is_all = total <= len(candidates)
             if len(chosen) >= needed or is_all or depth >= _MOST_CANDIDATES:
-                return _Found(chosen, total)
+                return _Found(chosen, total, collapse)
             depth *= 10
 
     def _candidates(
-        self, plan: QueryPlan, depth: int, now_ms: int, least: int | None
-    ) -> tuple[list[_Candidate], int, bool]:
-        weights = self._weights
-        found: list[_Candidate] = []
-        total = 0
-        is_all = True
-        for number, searcher in enumerate(self._searchers):
-            query = plan.query(searcher, weights, least)
-            # its type stubs do not know `count`
-            result: Any = searcher.search(query, depth, weight_by_field=fields_of.SCORE)
-            total += result.count
-            hits = result.hits
-            is_all &= result.count <= len(hits)
-            if not hits:
-                continue
-            addresses = [address for _, address in hits]
-            columns: list[list[Any]] = [
-                searcher.fast_field_values(name, addresses)
-                for name in (
-                    fields_of.SCORE,
-                    fields_of.DATED,
-                    fields_of.HOST_NUMBER,
-                    fields_of.DIGEST_NUMBER,
-                )
-            ]
-            for (weighted, address), score, dated, host, digest in zip(hits, *columns, strict=True):
-                found.append(
-                    _Candidate(
-                        number,
-                        address,
-                        weighted / log_of(score),
-                        weights.of_links(score),
-                        weights.of_freshness(dated, now_ms),
-                        score,
-                        host,
-                        digest,
-                    )
-                )
+        self, query: tantivy.Query, depth: int, now_ms: int
+    ) -> tuple[list[Candidate], int]:
+        weights, searcher = self._weights, self._collection.searcher
+        # its type stubs do not know `count`
+        result: Any = searcher.search(query, depth, weight_by_field=fields_of.SCORE)
+        hits = result.hits
+        addresses = [address for _, address in hits]
+        columns: list[list[Any]] = [
+            searcher.fast_field_values(name, addresses)
+            for name in (
+                fields_of.SCORE,
+                fields_of.DATED,
+                fields_of.HOST_NUMBER,
+                fields_of.TEXT_NUMBER,
+                fields_of.SKETCH,
+            )
+        ]
+        # many pages have the same score and date
+        logs = {score: (log_of(score), weights.of_links(score)) for score in set(columns[0])}
+        fresh = {dated: weights.of_freshness(dated, now_ms) for dated in set(columns[1])}
+        found = [
+            Candidate(
+                address,
+                weighted / logs[score][0],
+                logs[score][1],
+                fresh[dated],
+                score,
+                host,
+                text,
+                sketch,
+            )
+            for (weighted, address), score, dated, host, text, sketch in zip(
+                hits, *columns, strict=True
+            )
+        ]
         # equal ranks have an order of their own, so that pages of results never overlap
-        found.sort(key=lambda each: (-each.total, each.digest, each.host, each.folder))
-        return found, total, is_all
+        found.sort(key=lambda each: (-each.total, each.text, each.host))
+        return found, result.count
 
-    def _collapsed(
-        self,
-        candidates: list[_Candidate],
-        needed: int,
-        plan: QueryPlan,
-        options: SearchOptions,
-    ) -> list[_Chosen]:
-        """The best candidates: one for nearly equal texts, and so many a host."""
-        per_host = 0 if plan.parsed.names_host else options.per_host
-        hosts: Counter[int] = Counter()
-        by_digest: dict[int, _Chosen] = {}
-        chosen: list[_Chosen] = []
-        for candidate in candidates:
-            if options.collapse and candidate.digest in by_digest:
-                by_digest[candidate.digest].candidate.duplicates += 1
-                continue
-            if per_host and hosts[candidate.host] >= per_host:
-                continue
-            if len(chosen) >= needed:
-                break
-            record = stored_record(self._searchers[candidate.folder].doc(candidate.address))
-            each = _Chosen(candidate, record)
-            if options.collapse:
-                each.shingles = _shingles(record.text)
-                same = next((other for other in chosen if _is_same(each, other)), None)
-                by_digest[candidate.digest] = same or each
-                if same is not None:
-                    same.candidate.duplicates += 1
-                    continue
-            hosts[candidate.host] += 1
-            chosen.append(each)
-        return chosen
+    def _record(self, candidate: Candidate) -> Record:
+        return stored_record(self._collection.searcher.doc(candidate.address))
 
     def _hit(
         self,
         place: int,
-        each: _Chosen,
+        candidate: Candidate,
+        record: Record,
         highlighter: Highlighter,
         plan: QueryPlan,
         *,
         explain: bool,
     ) -> SearchHit:
-        candidate, record = each.candidate, each.record
         return SearchHit(
             place,
             candidate.total,
@@ -275,21 +216,20 @@ class EmbeddedIndex:
             self._ranking(candidate, plan) if explain else None,
         )
 
-    def _ranking(self, candidate: _Candidate, plan: QueryPlan) -> Ranking:
-        searcher = self._searchers[candidate.folder]
+    def _ranking(self, candidate: Candidate, plan: QueryPlan) -> Ranking:
         shares = []
         for word in plan.words:
             for each in word.fields if not word.is_excluded else ():
-                query = field_query(word, each, searcher)
+                query = field_query(word, each, self._collection)
                 try:
-                    told = json.loads(query.explain(searcher, candidate.address).to_json())
+                    explained = query.explain(self._collection.searcher, candidate.address)
                 except ValueError:
                     continue  # not in this field of this page
-                name = each.field.partition("_")[0]
+                told = json.loads(explained.to_json())
                 shares.append(
                     FieldShare(
                         word.text,
-                        {"content": "text", fields_of.URL_WORDS: "url"}.get(name, name),
+                        {"content": "text", fields_of.URL_WORDS: "url"}.get(each.field, each.field),
                         told["value"],
                         each.weight,
                         word.idf,
@@ -311,11 +251,11 @@ class EmbeddedIndex:
             for name, column in (("host", fields_of.HOST), ("language", fields_of.LANGUAGE))
         }
         counted: dict[str, Counter[str]] = {name: Counter() for name in asked}
-        for searcher in self._searchers:
-            answer = searcher.aggregate(plan.query(searcher, self._weights, least), asked)
-            for name, counts in counted.items():
-                for bucket in answer[name]["buckets"]:
-                    counts[bucket["key"]] += bucket["doc_count"]
+        query = plan.query(self._collection, self._weights, least)
+        answer = self._collection.searcher.aggregate(query, asked)
+        for name, counts in counted.items():
+            for bucket in answer[name]["buckets"]:
+                counts[bucket["key"]] += bucket["doc_count"]
         return {
             name: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0]))[:most])
             for name, counts in counted.items()
@@ -339,8 +279,13 @@ def _damage_told(what: str) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    chosen: list[_Chosen]
-    total: int
+    chosen: Sequence[Candidate] = ()
+    total: int = 0
+    collapse: Collapse | None = None
+
+    def record(self, candidate: Candidate) -> Record:
+        assert self.collapse is not None, "nothing was chosen"
+        return self.collapse.record(candidate)
 
 
 def _check(options: SearchOptions) -> None:
@@ -350,23 +295,6 @@ def _check(options: SearchOptions) -> None:
         raise UsageError(f"no more than {MOST_RESULTS:,} results, those before the offset included")
     if not 0 <= options.facets <= MOST_FACETS:
         raise UsageError(f"facets: no more than {MOST_FACETS:,} hosts or languages are counted")
-
-
-def _shingles(text: str) -> frozenset[int]:
-    """Groups of four words of a text's beginning; of characters where there are no spaces."""
-    head = text[:_SAME_HEAD].split()
-    units: Sequence[str] = head if len(head) >= 40 else "".join(head)
-    if len(units) < 8:
-        return frozenset()
-    return frozenset(map(hash, zip(units, units[1:], units[2:], units[3:], strict=False)))
-
-
-def _is_same(one: _Chosen, other: _Chosen) -> bool:
-    both = min(len(one.shingles), len(other.shingles))
-    if both < _SAME * max(len(one.shingles), len(other.shingles)) or not both:
-        return False
-    common = len(one.shingles & other.shingles)
-    return common >= _SAME * (len(one.shingles) + len(other.shingles) - common)
 
 
 def _frequency(told: dict[str, Any]) -> float:

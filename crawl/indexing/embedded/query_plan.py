@@ -1,24 +1,26 @@
 """From a query's words to tantivy's queries.
 
-A word is cut as every group of languages cuts it, and looked for in that group's fields. How
-much it tells (idf) is counted over all folders and languages of the index, so that a page ranks
-the same in whichever folder it lies. A word that no page contains is looked for with a typo or
-two (typos.py); one that is on most pages ranks, but need not be there.
+A word is cut as every language of the index cuts it: these are its forms, often one. All are looked
+for in every field, which has the words of all languages (schema.py). How much a word tells (idf) is
+counted over all pages, folders and languages: a page that has it in one form is worth what a page
+is that has it in another. A word that no page contains is looked for with a typo or two (typos.py);
+one that is on most pages ranks, but need not be there.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import tantivy
 
-from crawl.indexing.embedded import schema as fields_of
-from crawl.indexing.embedded.languages import GROUPS, group_of
-from crawl.indexing.embedded.query_text import EXTRA_PREFIX, FilterClause, ParsedQuery, WordClause
+from crawl.indexing.embedded.collection import Collection
+from crawl.indexing.embedded.languages import group_of
+from crawl.indexing.embedded.query_filters import filter_queries
+from crawl.indexing.embedded.query_text import ParsedQuery, WordClause
 from crawl.indexing.embedded.ranking import Weights, idf
 from crawl.indexing.embedded.record import url_words
-from crawl.indexing.embedded.schema import TEXT_KINDS, URL_WORDS, analyzer, field_of, schema
+from crawl.indexing.embedded.schema import URL_WORDS, analyzer, schema
 from crawl.indexing.embedded.typos import TypoSearch, fuzzy_query
 from crawl.indexing.embedded.words import UNSPACED_RUN, spaced
 
@@ -33,17 +35,16 @@ _MOST_PREFIXED = 200
 _NEAR = 2
 """Words between the words of a query that still stand beside each other."""
 
-
-_K1, _B = 1.2, 0.75
-"""tantivy's BM25."""
+Form = tuple[str, ...]
+"""A word as a language has it; several tokens of a phrase."""
 
 
 @dataclass(frozen=True, slots=True)
-class FieldTokens:
+class FieldForms:
     """What is looked for in one field."""
 
     field: str
-    tokens: tuple[str, ...]
+    forms: tuple[Form, ...]
     weight: float
 
 
@@ -52,27 +53,47 @@ class Word:
     """One word or phrase of a query, in every field that has it."""
 
     text: str
-    fields: list[FieldTokens]
+    fields: list[FieldForms]
+    cuts: Mapping[str, Form] = field(default_factory=dict)
+    """Its form in each group of languages, and in URLs."""
     is_excluded: bool = False
     is_prefix: bool = False
     """A single character of a script whose words are pairs of them."""
     idf: float = 0.0
     pages: int = 0
-    """That contain it, at most: counted by field."""
+    """That contain it, at most: counted by form."""
     typos: int = 0
     """How many letters may differ, for no page contains the word as it is."""
     is_left: bool = False
     """Whether no page contains it, and looking for it with typos would have cost too much."""
     is_common: bool = False
 
+    @property
+    def tokens(self) -> set[str]:
+        return {token for each in self.fields for form in each.forms for token in form}
+
+
+@dataclass(frozen=True, slots=True)
+class NearWords:
+    """The words of a query beside each other in one field."""
+
+    beside: FieldForms
+    idf: float
+
+    def query(self, collection: Collection) -> tantivy.Query:
+        found = [
+            _scored(self.idf, self.beside, form, collection, _NEAR) for form in self.beside.forms
+        ]
+        return _best_of(found)
+
 
 @dataclass(slots=True)
 class QueryPlan:
-    """A query against certain folders."""
+    """A query against a collection."""
 
     parsed: ParsedQuery
     words: list[Word]
-    near: list[FieldTokens] = field(default_factory=list)
+    near: list[NearWords] = field(default_factory=list)
 
     @property
     def corrected(self) -> list[str]:
@@ -90,13 +111,13 @@ class QueryPlan:
         return sum(bool(word.fields) for word in self.words if not word.is_excluded)
 
     def query(
-        self, searcher: tantivy.Searcher, weights: Weights, least: int | None = None
+        self, collection: Collection, weights: Weights, least: int | None = None
     ) -> tantivy.Query:
-        """The query for one folder. `least`: how many of the words suffice; None: all."""
+        """The query. `least`: how many of the words suffice; None: all."""
         musts: list[tuple[tantivy.Occur, tantivy.Query]] = []
         shoulds: list[tantivy.Query] = []
         for word in self.words:
-            wanted = self.word_query(word, searcher, weights)
+            wanted = word_query(word, collection, weights)
             if word.is_excluded:
                 musts.append((tantivy.Occur.MustNot, wanted))
             elif word.is_common or least is not None:
@@ -110,52 +131,86 @@ class QueryPlan:
             )
             musts.append((tantivy.Occur.Must, some))
             shoulds = []
-        for tokens in self.near:
-            beside = _tokens_query(tokens, _NEAR)
-            boost = tokens.weight * _sparse_correction(tokens.field, searcher)
-            shoulds.append(tantivy.Query.boost_query(beside, boost))
+        shoulds += [each.query(collection) for each in self.near]
         musts += [(tantivy.Occur.Should, each) for each in shoulds]
-        musts += _filters(self.parsed)
+        musts += filter_queries(self.parsed)
         if not any(not word.is_excluded for word in self.words):
             musts.append((tantivy.Occur.Must, tantivy.Query.all_query()))
             return tantivy.Query.const_score_query(tantivy.Query.boolean_query(musts), 1.0)
         return tantivy.Query.boolean_query(musts)
 
-    def word_query(self, word: Word, searcher: tantivy.Searcher, weights: Weights) -> tantivy.Query:
-        """Pages with the word in any of its fields: by the best, and a share of the others."""
-        found = [field_query(word, each, searcher) for each in word.fields]
-        if not found:
-            return tantivy.Query.empty_query()
-        if len(found) == 1:
-            return found[0]
-        return tantivy.Query.disjunction_max_query(found, weights.other_fields)
+
+def word_query(word: Word, collection: Collection, weights: Weights) -> tantivy.Query:
+    """Pages with the word in any of its fields: by the best, and a share of the others."""
+    found = [field_query(word, each, collection) for each in word.fields]
+    if not found:
+        return tantivy.Query.empty_query()
+    if len(found) == 1:
+        return found[0]
+    return tantivy.Query.disjunction_max_query(found, weights.other_fields)
+
+
+def field_query(word: Word, each: FieldForms, collection: Collection) -> tantivy.Query:
+    """Pages with the word in one field, by the form that counts most there."""
+    if word.typos:
+        like = [fuzzy_query(each.field, form[0], word.typos) for form in each.forms]
+        return tantivy.Query.boost_query(_best_of(like), each.weight * word.idf)
+    if word.is_prefix:
+        terms = _terms_from(each, collection, _MOST_PREFIXED)
+        pairs = tantivy.Query.term_set_query(schema(), each.field, terms)
+        return tantivy.Query.boost_query(pairs, each.weight * word.idf)
+    return _best_of([_scored(word.idf, each, form, collection) for form in each.forms])
+
+
+def _scored(
+    tells: float, each: FieldForms, form: Form, collection: Collection, slop: int = 0
+) -> tantivy.Query:
+    """tantivy's BM25, which counts by field and form how much a word tells, with the word's idf
+    in place of its own."""
+    pages = collection.counted_pages
+    own = sum(idf(pages, collection.pages_with(each.field, token)) for token in form)
+    boost = each.weight * (tells / own if own > 0 else 1.0)
+    return tantivy.Query.boost_query(_form_query(each.field, form, slop), boost)
+
+
+def _best_of(queries: Sequence[tantivy.Query]) -> tantivy.Query:
+    return queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(list(queries))
+
+
+def _form_query(name: str, form: Form, slop: int) -> tantivy.Query:
+    if len(form) == 1:
+        return tantivy.Query.term_query(schema(), name, form[0])
+    words: list[str | tuple[int, str]] = list(form)
+    return tantivy.Query.phrase_query(schema(), name, words, slop)
+
+
+def _terms_from(each: FieldForms, collection: Collection, most: int) -> list[str]:
+    """The terms of a field that begin with a character."""
+    begun = each.forms[0][0]
+    return [t for t, _ in collection.searcher.terms_with_prefix(each.field, begun, limit=most)]
 
 
 def plan_query(
-    parsed: ParsedQuery,
-    searchers: Sequence[tantivy.Searcher],
-    present: frozenset[str],
-    weights: Weights,
-    *,
-    typos: bool,
+    parsed: ParsedQuery, collection: Collection, weights: Weights, *, typos: bool
 ) -> QueryPlan:
-    """How the words are looked for in these folders, whose `fields_present` these are."""
-    pages = sum(searcher.num_docs for searcher in searchers)
-    found = {name.partition("_")[2] for name in present}
-    groups = [group_of(parsed.language)] if parsed.language else sorted(found - {""})
+    """How the words are looked for in a collection."""
+    groups = [group_of(parsed.language)] if parsed.language else collection.groups
     words: list[Word] = []
-    typo_search = TypoSearch(searchers) if typos else None
+    typo_search = TypoSearch(collection) if typos else None
     room = _MOST_TOKENS
     for clause in parsed.words:
         for text, is_phrase in _pieces(clause):
-            word = _word(text, is_phrase, clause, groups, present, weights)
-            most = max((len(each.tokens) for each in word.fields), default=0)
-            if not most and not _cut(spaced(text), "plain"):
+            word = _word(text, is_phrase, clause, groups, weights)
+            most = max((len(form) for each in word.fields for form in each.forms), default=0)
+            if not most and not cut_word(spaced(text), "plain"):
                 continue  # punctuation
             room -= most
             if room < 0:
                 break
-            _count(word, searchers, pages, typo_search)
+            asked = word.fields
+            count_word(word, collection)
+            if not word.fields and typo_search is not None and not word.is_excluded:
+                _look_for_typos(word, asked, typo_search)
             words.append(word)
     counted = [word for word in words if not word.is_excluded]
     if len(counted) > 1 and all(word.is_common for word in counted):
@@ -163,52 +218,6 @@ def plan_query(
     elif len(counted) == 1:
         counted[0].is_common = False
     return QueryPlan(parsed, words, _near(parsed, words, weights))
-
-
-def field_query(word: Word, each: FieldTokens, searcher: tantivy.Searcher) -> tantivy.Query:
-    """Pages of one folder with the word in one field, scored as over all folders."""
-    if word.typos:
-        fuzzy = fuzzy_query(each.field, each.tokens[0], word.typos)
-        return tantivy.Query.boost_query(fuzzy, each.weight * word.idf)
-    if word.is_prefix:
-        terms = _terms_from(each, searcher, _MOST_PREFIXED)
-        pairs = tantivy.Query.term_set_query(schema(), each.field, terms)
-        return tantivy.Query.boost_query(pairs, each.weight * word.idf)
-    here = sum(idf(searcher.num_docs, searcher.doc_freq(each.field, t)) for t in each.tokens)
-    boost = each.weight * (word.idf / here if here > 0 else 1.0)
-    boost *= _sparse_correction(each.field, searcher)
-    return tantivy.Query.boost_query(_tokens_query(each), boost)
-
-
-def _tokens_query(each: FieldTokens, slop: int = 0) -> tantivy.Query:
-    if len(each.tokens) == 1:
-        return tantivy.Query.term_query(schema(), each.field, each.tokens[0])
-    words: list[str | tuple[int, str]] = list(each.tokens)
-    return tantivy.Query.phrase_query(schema(), each.field, words, slop)
-
-
-def _terms_from(each: FieldTokens, searcher: tantivy.Searcher, most: int) -> list[str]:
-    """The terms of a field that begin with a character."""
-    return [term for term, _ in searcher.terms_with_prefix(each.field, each.tokens[0], limit=most)]
-
-
-def fields_present(searchers: Sequence[tantivy.Searcher]) -> frozenset[str]:
-    """The fields for words that any page of these folders has."""
-    names = [field_of(kind, group) for kind in TEXT_KINDS for group in GROUPS]
-    return frozenset(
-        {URL_WORDS}
-        | {name for name in names if any(s.doc_freq(fields_of.HAS, name) for s in searchers)}
-    )
-
-
-def _sparse_correction(field: str, searcher: tantivy.Searcher) -> float:
-    """What makes good that tantivy takes pages without a field for very short ones: by its
-    average, a German page among a thousand English ones would be a thousand times too long."""
-    having = searcher.num_docs if field == URL_WORDS else searcher.doc_freq(fields_of.HAS, field)
-    if not having:
-        return 1.0
-    too_long = max(1.0, searcher.num_docs / having)
-    return (1.0 + _K1 * (1.0 - _B + _B * too_long)) / (1.0 + _K1)
 
 
 def _pieces(clause: WordClause) -> list[tuple[str, bool]]:
@@ -225,31 +234,27 @@ def _pieces(clause: WordClause) -> list[tuple[str, bool]]:
 
 
 def _word(
-    text: str,
-    is_phrase: bool,
-    clause: WordClause,
-    groups: Sequence[str],
-    present: frozenset[str],
-    weights: Weights,
+    text: str, is_phrase: bool, clause: WordClause, groups: Iterable[str], weights: Weights
 ) -> Word:
-    fields = []
     cut = spaced(text) if is_phrase else text
     is_prefix = len(text) == 1 and UNSPACED_RUN.fullmatch(text) is not None
-    for group in groups:
-        tokens = _cut(cut, group)
-        for kind, weight in weights.of_kinds.items() if tokens else ():
-            name = field_of(kind, group)
-            if name in present and (not clause.kinds or kind in clause.kinds):
-                fields.append(FieldTokens(name, tokens, weight))
+    cuts = {group: form for group in groups if (form := cut_word(cut, group))}
+    forms = tuple(dict.fromkeys(cuts.values()))
+    fields = []
+    for kind, weight in weights.of_kinds.items() if forms else ():
+        if not clause.kinds or kind in clause.kinds:
+            fields.append(FieldForms(kind, forms, weight))
     if not clause.kinds or "url" in clause.kinds:
         # a whole address too, as it is copied from a browser
-        tokens = _cut(url_words(text) if is_phrase else cut, "plain")
-        if tokens:
-            fields.append(FieldTokens(URL_WORDS, tokens, weights.url))
-    return Word(text, fields, clause.is_excluded, is_prefix)
+        plain = cut_word(url_words(text) if is_phrase else cut, "plain")
+        if plain:
+            fields.append(FieldForms(URL_WORDS, (plain,), weights.url))
+            cuts["plain"] = plain
+    return Word(text, fields, cuts, clause.is_excluded, is_prefix)
 
 
-def _cut(text: str, group: str) -> tuple[str, ...]:
+def cut_word(text: str, group: str) -> Form:
+    """A word or phrase as the pages of a group of languages have it."""
     tokens = analyzer(group).analyze(text)
     last = tokens[-1] if len(tokens) > 1 else ""
     if len(last) == 1 and UNSPACED_RUN.fullmatch(last) and tokens[-2].endswith(last):
@@ -257,117 +262,81 @@ def _cut(text: str, group: str) -> tuple[str, ...]:
     return tuple(tokens)
 
 
-def _count(
-    word: Word,
-    searchers: Sequence[tantivy.Searcher],
-    pages: int,
-    typo_search: TypoSearch | None,
-) -> None:
-    """Finds out how many pages have the word, and leaves out fields without it."""
+def count_word(word: Word, collection: Collection) -> None:
+    """Finds out how many pages have the word, and leaves out fields and forms without it: in the
+    field that most pages have it in, the sum over its forms."""
     if word.is_prefix:
         word.idf = 1.0
-        word.fields = [
-            each
-            for each in word.fields
-            if any(_terms_from(each, searcher, 1) for searcher in searchers)
-        ]
+        word.fields = [each for each in word.fields if _terms_from(each, collection, 1)]
         return
-    counts: dict[tuple[str, int], int] = {}
-    kept = []
+    kept: list[FieldForms] = []
+    most: list[int] = []
     for each in word.fields:
-        found = [
-            sum(searcher.doc_freq(each.field, token) for searcher in searchers)
-            for token in each.tokens
-        ]
-        if not all(found):
+        counts = {
+            form: [collection.pages_with(each.field, token) for token in form]
+            for form in each.forms
+        }
+        there = tuple(form for form, found in counts.items() if all(found))
+        if not there:
             continue
-        kept.append(each)
-        kind = each.field.partition("_")[0]
-        for place, with_token in enumerate(found):
-            counts[kind, place] = counts.get((kind, place), 0) + with_token
+        kept.append(FieldForms(each.field, there, each.weight))
+        for place in range(max(map(len, there))):
+            with_token = sum(counts[form][place] for form in there if place < len(form))
+            if place == len(most):
+                most.append(0)
+            most[place] = max(most[place], with_token)
+    word.fields = kept
     if kept:
-        by_place: dict[int, int] = {}
-        for (_, place), count in counts.items():
-            by_place[place] = max(count, by_place.get(place, 0))
-        word.fields = kept
-        word.pages = min(by_place.values())
-        word.idf = sum(idf(pages, count) for count in by_place.values())
+        pages = collection.counted_pages
+        word.pages = min(most)
+        word.idf = sum(idf(pages, count) for count in most)
         word.is_common = word.pages >= max(_EVERYWHERE, pages * _COMMON)
-        return
-    tokens, word.fields = word.fields, []
-    if typo_search is None or word.is_excluded or not all(len(each.tokens) == 1 for each in tokens):
-        return
-    found_with = typo_search.look_up({each.field: each.tokens[0] for each in tokens})
-    word.is_left = found_with is None
-    if found_with is not None and found_with.fields:
-        word.typos, word.idf = found_with.typos, 1.0
-        word.fields = [each for each in tokens if each.field in found_with.fields]
 
 
-def _near(parsed: ParsedQuery, words: list[Word], weights: Weights) -> list[FieldTokens]:
+def _look_for_typos(word: Word, asked: list[FieldForms], typo_search: TypoSearch) -> None:
+    """A word that no page has in the fields that are asked, by the words that are like it."""
+    if not all(len(form) == 1 for each in asked for form in each.forms):
+        return
+    found = typo_search.look_up({each.field: [form[0] for form in each.forms] for each in asked})
+    word.is_left = found is None
+    if found is None or not found.fields:
+        return
+    word.typos, word.idf = found.typos, 1.0
+    word.fields = [each for each in asked if each.field in found.fields]
+
+
+def _near(parsed: ParsedQuery, words: list[Word], weights: Weights) -> list[NearWords]:
     """The query's words beside each other, in the fields that have all of them."""
     wanted = [word for word in words if not word.is_excluded]
     if not weights.phrase or not 2 <= len(wanted) <= 6 or any(w.typos for w in wanted):
         return []
     if any(clause.kinds or clause.is_phrase for clause in parsed.words):
         return []
-    by_field: dict[str, list[FieldTokens]] = {}
-    for word in wanted:
-        for each in word.fields:
-            by_field.setdefault(each.field, []).append(each)
-    return [
-        FieldTokens(
-            name,
-            tuple(token for each in found for token in each.tokens),
-            found[0].weight * weights.phrase,
-        )
-        for name, found in by_field.items()
-        if len(found) == len(wanted) and not name.startswith("anchor")
-    ]
-
-
-def _filters(parsed: ParsedQuery) -> list[tuple[tantivy.Occur, tantivy.Query]]:
-    """The conditions on fields; several values of one field are alternatives."""
-    found: list[tuple[tantivy.Occur, tantivy.Query]] = []
-    wanted: dict[str, list[tantivy.Query]] = {}
-    for clause in parsed.filters:
-        if clause.is_excluded:
-            found.append((tantivy.Occur.MustNot, _filter(clause)))
-        else:
-            wanted.setdefault(clause.field, []).append(_filter(clause))
-    for queries in wanted.values():
-        either = tantivy.Query.boolean_query([(tantivy.Occur.Should, q) for q in queries])
-        found.append((tantivy.Occur.Must, tantivy.Query.const_score_query(either, 0.0)))
-    if parsed.since_ms is not None or parsed.until_ms is not None:
-        dated = tantivy.Query.range_query(
-            schema(),
-            fields_of.DATED,
-            tantivy.FieldType.Integer,
-            lower_bound=_bounded(parsed.since_ms),
-            upper_bound=_bounded(parsed.until_ms),
-        )
-        found.append((tantivy.Occur.Must, tantivy.Query.const_score_query(dated, 0.0)))
+    tells = sum(word.idf for word in wanted)
+    found = []
+    for name, weight in {**weights.of_kinds, URL_WORDS: weights.url}.items():
+        forms = _forms_beside(name, wanted)
+        if forms and name != "anchor":
+            found.append(NearWords(FieldForms(name, forms, weight * weights.phrase), tells))
     return found
 
 
-def _filter(clause: FilterClause) -> tantivy.Query:
-    if clause.field.startswith(EXTRA_PREFIX):
-        name = f"{fields_of.EXTRA}.{clause.field[len(EXTRA_PREFIX) :]}"
-        return tantivy.Query.term_query(schema(), name, clause.value)
-    if clause.field == "host":
-        # a host and those below it, as people mean it, are its domain; here it is this one
-        hosts = [clause.value, f"www.{clause.value}"]
-        return tantivy.Query.term_set_query(schema(), fields_of.HOST, hosts)
-    if clause.field == "domain":
-        either = [
-            (tantivy.Occur.Should, tantivy.Query.term_query(schema(), name, clause.value))
-            for name in (fields_of.DOMAIN, fields_of.HOST)
-        ]
-        return tantivy.Query.boolean_query(either)
-    if clause.field == "lang":
-        return tantivy.Query.term_query(schema(), fields_of.LANGUAGE, clause.value)
-    return tantivy.Query.term_query(schema(), fields_of.TYPE, clause.value)
-
-
-def _bounded(moment_ms: int | None) -> int | None:
-    return None if moment_ms is None else max(-(1 << 62), min(1 << 62, moment_ms))
+def _forms_beside(name: str, words: list[Word]) -> tuple[Form, ...]:
+    """The words of a query one behind the other, as each language has them, where a field has all
+    of them."""
+    there = [
+        {form for each in word.fields if each.field == name for form in each.forms}
+        for word in words
+    ]
+    if not all(there):
+        return ()
+    found = dict.fromkeys(
+        tuple(word.cuts[group] for word in words)
+        for group in words[0].cuts
+        if all(group in word.cuts for word in words)
+    )
+    return tuple(
+        tuple(token for form in forms for token in form)
+        for forms in found
+        if all(form in known for form, known in zip(forms, there, strict=True))
+    )

@@ -24,7 +24,7 @@ MOST_CLAUSES = 32
 WORD_FIELDS = {
     "title": ("title",),
     "anchor": ("anchor",),
-    "text": ("content",),
+    "text": ("content", "rest"),
     "content": ("content",),
     "url": ("url",),
     "inurl": ("url",),

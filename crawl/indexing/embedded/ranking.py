@@ -2,10 +2,12 @@
 
     score = words × links × freshness
 
-words      BM25 of each word in title, anchors, URL and text, each field weighted. A word counts
-           by its best field and by a share of the others (`other_fields`), so that one that is
-           everywhere on a page is not counted four times, as in BM25F. Words that stand beside
-           each other add to it.
+words      BM25 of each word in title, anchors, URL, text and the rest of the page (menus and
+           footers), each field weighted; the number of pages, of those with the word and the
+           average length are the whole collection's, whatever a page's language and folder. A
+           word counts by its best field and by a share of the others (`other_fields`), so that
+           one that is everywhere on a page is not counted five times, as in BM25F. Words that
+           stand beside each other add to it.
 links      1 + link × (log2(2 + score of the page) - 1): no score outweighs the words
 freshness  1 + freshness × 2^(-age / half-life)
 """
@@ -24,6 +26,7 @@ from crawl.indexing.embedded.settings import (
     SEARCH_WEIGHT_LINK,
     SEARCH_WEIGHT_OTHER_FIELDS,
     SEARCH_WEIGHT_PHRASE,
+    SEARCH_WEIGHT_REST,
     SEARCH_WEIGHT_TEXT,
     SEARCH_WEIGHT_TITLE,
     SEARCH_WEIGHT_URL,
@@ -38,6 +41,7 @@ class Weights:
     anchor: float = 2.0
     url: float = 1.5
     text: float = 1.0
+    rest: float = 0.3
     other_fields: float = 0.3
     phrase: float = 0.5
     link: float = 1.0
@@ -51,6 +55,7 @@ class Weights:
             anchor=config[SEARCH_WEIGHT_ANCHOR],
             url=config[SEARCH_WEIGHT_URL],
             text=config[SEARCH_WEIGHT_TEXT],
+            rest=config[SEARCH_WEIGHT_REST],
             other_fields=config[SEARCH_WEIGHT_OTHER_FIELDS],
             phrase=config[SEARCH_WEIGHT_PHRASE],
             link=config[SEARCH_WEIGHT_LINK],
@@ -61,7 +66,12 @@ class Weights:
     @property
     def of_kinds(self) -> Mapping[str, float]:
         """By the kinds of text fields of the schema."""
-        return {"title": self.title, "anchor": self.anchor, "content": self.text}
+        return {
+            "title": self.title,
+            "anchor": self.anchor,
+            "content": self.text,
+            "rest": self.rest,
+        }
 
     def of_links(self, score: float) -> float:
         """What the links to a page make of its words."""

@@ -1,8 +1,9 @@
 """A document of the embedded index: from the fields that indexing gives, and back for results.
 
 The fields bear Nutch's names: url (or id), host, domain, title, anchor, content, lang, type,
-tstamp (when it was fetched), lastModified or date, boost or score, digest. Any other is kept
-and can be searched by its name as it stands (`author:"Jane Doe"`).
+tstamp (when it was fetched), lastModified or date, boost or score, digest; rest: what the page says
+beside its content, in menus and footers. Any other is kept and can be searched by its name as it
+stands (`author:"Jane Doe"`).
 """
 
 from __future__ import annotations
@@ -21,8 +22,10 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.indexing.embedded import schema as fields_of
 from crawl.indexing.embedded.languages import group_of, language_code
+from crawl.indexing.embedded.near_texts import sketch_of, stable_hash, text_number
+from crawl.indexing.embedded.schema import cut_text
 from crawl.indexing.embedded.settings import SEARCH_STORED_CHARACTERS
-from crawl.indexing.embedded.words import spaced
+from crawl.indexing.embedded.words import plain_form, spaced
 from crawl.urls.domains import registered_domain
 from crawl.urls.parse import host_of
 
@@ -33,11 +36,15 @@ _MOST_ANCHORS = 200
 _LONGEST_TITLE = 2_000
 _LONGEST_ANCHORS = 20_000
 _MOST = (1 << 63) - 1
+_NO_WORDS = {"title": " ".join(["\0"] * 6), "anchor": " ".join(["\0"] * 4)}
+"""What stands for a title or anchors that a page has not, as long as they usually are, of a sign
+that is no word. tantivy takes a page without them for one with empty ones: where few pages have
+anchors, by its average they would be far too long and count for nothing."""
 
 _KNOWN = frozenset(
     (
-        *("id", "url", "host", "domain", "title", "anchor", "anchors", "content", "lang"),
-        *("language", "type", "tstamp", "fetched", "lastModified", "modified", "date"),
+        *("id", "url", "host", "domain", "title", "anchor", "anchors", "content", "rest"),
+        *("lang", "language", "type", "tstamp", "fetched", "lastModified", "modified", "date"),
         *("boost", "score", "digest", "signature"),
     )
 )
@@ -58,6 +65,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
     digest: str
     anchors: list[str]
     text: str
+    """In one line and Unicode's form KC: as snippets are cut from it."""
     extra: dict[str, list[str]]
 
 
@@ -99,6 +107,7 @@ class DocumentMaker:
         title = _text(given.get("title"))[:_LONGEST_TITLE]
         anchors = _texts(given.get("anchor") or given.get("anchors"), _MOST_ANCHORS)
         content = _text(given.get("content"))[: self.settings.indexed_characters]
+        rest = _text(given.get("rest"))[: self.settings.indexed_characters]
         score = max(0.0, _number(given.get("score", given.get("boost")), 1.0))
         fetched_ms = _moment(given.get("tstamp") or given.get("fetched"))
         modified_ms = _moment(
@@ -117,18 +126,24 @@ class DocumentMaker:
             document.add_text(fields_of.TYPE, kind)
         document.add_text(fields_of.URL_WORDS, url_words(url))
         joined = "\n".join(anchors)[:_LONGEST_ANCHORS]
-        for part, text in (("title", title), ("anchor", joined), ("content", content)):
-            if text:
-                name = fields_of.field_of(part, group)
-                document.add_text(name, spaced(text))
-                document.add_text(fields_of.HAS, name)
+        for kind, text in (
+            ("title", title),
+            ("anchor", joined),
+            ("content", content),
+            ("rest", rest),
+        ):
+            words = cut_text(spaced(text), group) if text else _NO_WORDS.get(kind)
+            if words:
+                document.add_text(kind, words)
+        document.add_text(fields_of.GROUP, group)
         if extra:
             document.add_json(fields_of.EXTRA, extra)
         document.add_integer(fields_of.DATED, modified_ms or fetched_ms)
         document.add_float(fields_of.SCORE, score)
         document.add_unsigned(fields_of.HOST_NUMBER, host_number)
-        hashed = digest if isinstance(digest, bytes) else str(digest).encode()
-        document.add_unsigned(fields_of.DIGEST_NUMBER, _hash(hashed or content.encode()))
+        shown = self._shown(content)
+        document.add_unsigned(fields_of.TEXT_NUMBER, text_number(shown, title, url))
+        document.add_unsigned(fields_of.SKETCH, sketch_of(shown))
         record = Record(
             url,
             host,
@@ -141,18 +156,23 @@ class DocumentMaker:
             score,
             digest.hex() if isinstance(digest, bytes) else str(digest),
             anchors[:5],
-            content[: self.settings.stored_characters],
+            shown,
             extra,
         )
         document.add_bytes(fields_of.RECORD, _ENCODER.encode(record))
         return document
+
+    def _shown(self, content: str) -> str:
+        """What is stored of a text: in one line and plain, so that a search need not make it so."""
+        most = self.settings.stored_characters
+        return plain_form(" ".join(content[: 2 * most].split()))[:most]
 
     def _host(self, host: str) -> tuple[str, int]:
         known = self._domains.get(host)
         if known is None:
             if len(self._domains) > 100_000:
                 self._domains.clear()
-            known = registered_domain(host) if host else "", _hash(host.encode())
+            known = registered_domain(host) if host else "", stable_hash(host.encode())
             self._domains[host] = known
         return known
 
@@ -252,7 +272,3 @@ def _moment(value: object) -> int:
     if isinstance(value, int | float) and math.isfinite(value):
         return max(-_MOST, min(_MOST, int(value)))
     return 0
-
-
-def _hash(data: bytes) -> int:
-    return int.from_bytes(blake2b(data, digest_size=8).digest(), "little")

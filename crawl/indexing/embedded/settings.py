@@ -21,6 +21,12 @@ SEARCH_WEIGHT_URL: Property[float] = number(
 SEARCH_WEIGHT_TEXT: Property[float] = number(
     "search.weight.text", 1.0, "How much a query's word in the text counts.", minimum=0
 )
+SEARCH_WEIGHT_REST: Property[float] = number(
+    "search.weight.rest",
+    0.3,
+    "How much a query's word in the rest of the page (menus, footers) counts.",
+    minimum=0,
+)
 SEARCH_WEIGHT_OTHER_FIELDS: Property[float] = number(
     "search.weight.other.fields",
     0.3,
@@ -78,6 +84,7 @@ PROPERTIES: tuple[Property[Any], ...] = (
     SEARCH_WEIGHT_ANCHOR,
     SEARCH_WEIGHT_URL,
     SEARCH_WEIGHT_TEXT,
+    SEARCH_WEIGHT_REST,
     SEARCH_WEIGHT_OTHER_FIELDS,
     SEARCH_WEIGHT_PHRASE,
     SEARCH_WEIGHT_LINK,

@@ -1,26 +1,33 @@
 """The passage of a page that shows a query's words best, and where they are in it.
 
-Made from the stored text alone: fields are in many languages, and pairs of characters are no
-words that could be shown. A regular expression finds words that begin like a stem; each is then
-cut by the page's own analyzer to see whether it is meant.
+Made from the stored text alone: fields have the words of many languages, and pairs of characters
+are no words that could be shown. Words that begin like a stem are looked for, as strings; each is
+then cut by the page's own analyzer to see whether it is meant.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from itertools import islice
 
 from crawl.indexing.embedded.languages import group_of
 from crawl.indexing.embedded.query_plan import Word
-from crawl.indexing.embedded.schema import URL_WORDS, analyzer
+from crawl.indexing.embedded.schema import analyzer
 from crawl.indexing.embedded.words import UNSPACED, UNSPACED_RUN, plain_form
 
 _MOST_MATCHES = 500
 """In one text: a page that repeats a word makes no more work."""
+_MOST_LOOKS = 2_000
+"""At places that might begin a word of the query."""
+_LOOKED_AT = 4_000
+"""Characters of a text at a time."""
+_LONGEST_WORD = 80
+
+_WORD = re.compile(rf"[^\W_{UNSPACED}]+")
+_ASCII_WORD = re.compile(r"[A-Za-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,96 +51,125 @@ class Highlighter:
 
     def __init__(self, words: Sequence[Word], length: int) -> None:
         self._length = length
-        self._words: re.Pattern[str] | None
-        self._ascii_words: re.Pattern[str] | None
-        self._runs: re.Pattern[str] | None
-        self._tokens: dict[tuple[str, str], int] = {}
-        self._fuzzy: dict[tuple[str, int], int] = {}
+        self._numbers: dict[str, int] = {}
+        self._runs: dict[str, int] = {}
+        self._like: list[tuple[str, int, int]] = []
         beginnings: set[str] = set()
-        runs: set[str] = set()
         for number, word in enumerate(words):
-            if word.is_excluded:
-                continue
-            for each in word.fields:
-                group = "plain" if each.field == URL_WORDS else each.field.partition("_")[2]
-                for token in each.tokens:
-                    if UNSPACED_RUN.fullmatch(token):
-                        runs.add(token)
-                        self._tokens["", token] = number
-                        continue
-                    self._tokens[group, token] = number
-                    if word.typos:
-                        self._fuzzy[token, word.typos] = number
-                    else:
-                        beginnings.add(re.escape(token[: max(2, len(token) - 2)]))
-        self._words = None
-        self._runs = None
-        self._ascii_words = None
-        if self._fuzzy:
-            self._words = re.compile(rf"[^\W{UNSPACED}]+")
-            self._ascii_words = re.compile(r"\w+", re.ASCII)
-        elif beginnings:
-            either = "|".join(sorted(beginnings, key=len, reverse=True))
-            self._words = re.compile(rf"(?<![^\W{UNSPACED}])(?:{either})[^\W{UNSPACED}]*")
-            self._ascii_words = re.compile(rf"\b(?:{either})\w*", re.ASCII)
-        if runs:
-            either = "|".join(map(re.escape, sorted(runs, key=len, reverse=True)))
-            self._runs = re.compile(f"(?=({either}))")  # pairs overlap
+            for token in word.tokens if not word.is_excluded else ():
+                if UNSPACED_RUN.fullmatch(token):
+                    self._runs.setdefault(token, number)
+                    continue
+                self._numbers.setdefault(token, number)
+                beginnings.add(token[: max(2, len(token) - 2)])
+                if word.typos:
+                    self._like.append((token, word.typos, number))
+        # what begins with another is found with it
+        self._beginnings = tuple(
+            each
+            for each in sorted(beginnings)
+            if not any(each != other and each.startswith(other) for other in beginnings)
+        )
+        self._sought = len({*self._numbers.values(), *self._runs.values()})
+        self._known: dict[tuple[str, str], int | None] = {}
 
     def mark(self, text: str, language: str) -> Snippet:
         """A short text as a whole, such as a title."""
         text = plain_form(" ".join(text.split()))
-        return Snippet(text, _joined(self._matches(text, language)))
+        return Snippet(text, _joined(self._matches(text, 0, len(text), group_of(language))))
 
     def snippet(self, text: str, language: str) -> Snippet:
-        """The best passage of a text; its beginning where it has none of the words."""
-        text = plain_form(" ".join(text.split()))
-        matches = self._matches(text, language)
-        begin, end = self._window(text, matches)
+        """The best passage of a stored text, which is in one line and plain; its beginning where
+        it has none of the words. The first that has all of them is the best: what is behind it is
+        not looked at."""
+        group = group_of(language)
+        matches: list[_Match] = []
+        window, done = (0, min(len(text), self._length)), 0
+        while done < len(text):
+            end = min(len(text), done + _LOOKED_AT)
+            blank = text.find(" ", end, end + _LONGEST_WORD)
+            end = blank if blank >= 0 else end
+            found = self._matches(text, done, end, group)
+            done = end
+            if found:
+                matches += found
+                window, words = self._window(text, matches)
+                if words == self._sought or len(matches) >= _MOST_MATCHES:
+                    break
+        begin, end = window
         inside = [
             _Match(match.begin - begin, match.end - begin, match.number)
             for match in matches
             if begin <= match.begin and match.end <= end
         ]
-        shown = text[begin:end]
         lead = "… " if begin else ""
-        marks = _joined(inside)
         return Snippet(
-            lead + shown + (" …" if end < len(text) else ""),
-            tuple((first + len(lead), last + len(lead)) for first, last in marks),
+            lead + text[begin:end] + (" …" if end < len(text) else ""),
+            tuple((first + len(lead), last + len(lead)) for first, last in _joined(inside)),
         )
 
-    def _matches(self, text: str, language: str) -> list[_Match]:
-        group = group_of(language)
+    def _matches(self, text: str, begin: int, end: int, group: str) -> list[_Match]:
+        """The places of the words between two places of a text, in order."""
         found: list[_Match] = []
-        # the set of all those scripts costs time at every character
-        words = self._ascii_words if text.isascii() else self._words
-        for match in words.finditer(_folded(text)) if words else ():
-            number = self._number(match[0], group)
-            if number is not None:
-                found.append(_Match(match.start(), match.end(), number))
-                if len(found) >= _MOST_MATCHES:
+        part = text[begin:end]
+        if self._numbers:
+            folded = folded_text(part)
+            for match in self._words(folded):
+                number = self._number(match[0], group)
+                if number is not None:
+                    found.append(_Match(begin + match.start(), begin + match.end(), number))
+                    if len(found) >= _MOST_MATCHES:
+                        break
+        for token, number in self._runs.items():
+            at = part.find(token)
+            for _ in range(_MOST_MATCHES):  # pairs overlap
+                if at < 0:
                     break
-        for match in islice(self._runs.finditer(text), _MOST_MATCHES) if self._runs else ():
-            found.append(_Match(match.start(), match.end(1), self._tokens["", match[1]]))
-        found.sort(key=lambda each: each.begin)
+                found.append(_Match(begin + at, begin + at + len(token), number))
+                at = part.find(token, at + 1)
+        found.sort(key=lambda each: (each.begin, each.end))
         return found
 
+    def _words(self, folded: str) -> Iterator[re.Match[str]]:
+        """The words that begin as one of the query does; all where letters may differ."""
+        if self._like:
+            yield from words_of(folded)
+            return
+        pattern = _word_pattern(folded)
+        for beginning in self._beginnings:
+            at = folded.find(beginning)
+            for _ in range(_MOST_LOOKS):
+                if at < 0:
+                    break
+                before = folded[at - 1] if at else " "
+                match = None
+                if not before.isalnum() or UNSPACED_RUN.match(before):
+                    match = pattern.match(folded, at)
+                if match is not None:
+                    yield match
+                at = folded.find(beginning, at + 1 if match is None else match.end())
+
     def _number(self, word: str, group: str) -> int | None:
+        try:
+            return self._known[word, group]
+        except KeyError:
+            number = self._known[word, group] = self._looked_up(word, group)
+            return number
+
+    def _looked_up(self, word: str, group: str) -> int | None:
         token = _token(word, group)
-        number = self._tokens.get((group, token))
+        number = self._numbers.get(token, self._numbers.get(word))
         if number is None:
-            number = self._tokens.get(("plain", word))
-        if number is None:
-            for (wanted, typos), place in self._fuzzy.items():
+            for wanted, typos, like in self._like:
                 if is_near(token, wanted, typos):
-                    return place
+                    return like
         return number
 
-    def _window(self, text: str, matches: list[_Match]) -> tuple[int, int]:
-        """Where the passage begins and ends: that with most of the different words."""
+    def _window(self, text: str, matches: list[_Match]) -> tuple[tuple[int, int], int]:
+        """Where the passage begins and ends that has most of the different words, and how many
+        those are."""
         if len(text) <= self._length:
-            return 0, len(text)
+            return (0, len(text)), self._sought
         best, begin = (0, 0), 0
         last = 0
         for first, match in enumerate(matches):
@@ -153,7 +189,17 @@ class Highlighter:
         if end < len(text):
             blank = text.rfind(" ", end - 30, end)
             end = blank if blank > begin else end
-        return begin, end
+        return (begin, end), best[0]
+
+
+def words_of(folded: str) -> Iterator[re.Match[str]]:
+    """The words of a folded text; pairs of characters, where there are no spaces, are none."""
+    return _word_pattern(folded).finditer(folded)
+
+
+def _word_pattern(folded: str) -> re.Pattern[str]:
+    # the set of all scripts without spaces costs time at every character
+    return _ASCII_WORD if folded.isascii() else _WORD
 
 
 def is_near(word: str, wanted: str, typos: int) -> bool:
@@ -202,7 +248,8 @@ class _Folding(dict[int, int]):
 _FOLDING = _Folding()
 
 
-def _folded(text: str) -> str:
+def folded_text(text: str) -> str:
+    """A text in small letters without accents; every letter stays in its place."""
     return text.lower() if text.isascii() else text.translate(_FOLDING)
 
 

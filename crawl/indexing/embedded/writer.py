@@ -130,18 +130,25 @@ def open_index(folder: str, *, create: bool = False, files: FileSum | None = Non
     """The index of a folder, which must be of this release's format. `files` is the sum of the list
     of its files, where it is known."""
     place = Path(folder)
-    if not (place / "meta.json").exists():
-        if not create:
-            raise StorageError(f"{folder} is no folder of an embedded index: {index_anew()}")
+    if not create:
+        check_folder(folder, files)
+    elif (place / "meta.json").exists():
+        _check_format(folder)
+    else:
         tantivy.Index(schema(), folder)
         write_atomically(place / FORMAT_FILE, _format_note())
-    else:
-        _check_format(folder)
-        if not create:
-            require_whole(folder, files)
     index = tantivy.Index.open(folder)
     register_analyzers(index)
     return index
+
+
+def check_folder(folder: str, files: FileSum | None = None) -> None:
+    """Raises StorageError where a folder is no index, or is of another release's format, or is
+    damaged. `files` is the sum of the list of its files, where it is known."""
+    if not (Path(folder) / "meta.json").exists():
+        raise StorageError(f"{folder} is no folder of an embedded index: {index_anew()}")
+    _check_format(folder)
+    require_whole(folder, files)
 
 
 def link_folder(base: str, folder: str) -> None:

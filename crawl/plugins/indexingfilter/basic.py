@@ -1,4 +1,4 @@
-"""indexingfilter basic: url, host, domain, title, content, tstamp."""
+"""indexingfilter basic: url, host, domain, title, content (the main text), tstamp."""
 
 from __future__ import annotations
 
@@ -6,8 +6,10 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from crawl.config import Config, Property, boolean, integer
+from crawl.indexing.rest_text import rest_of
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
+from crawl.model.parse import Parse
 from crawl.urls.domains import registered_domain
 
 MAX_TITLE = integer(
@@ -24,6 +26,12 @@ MAX_CONTENT = integer(
     unit="characters",
     minimum=-1,
 )
+MAIN_TEXT = boolean(
+    "indexer.main.text",
+    True,
+    "The field content is a page's main text, without menus and footers, where the parse has kept"
+    " it (parser.main.content); the embedded index weighs the rest less. false: all of its text.",
+)
 ADD_DOMAIN = boolean("indexer.add.domain", False, "Documents have a field domain.")
 
 
@@ -39,11 +47,17 @@ def iso_time(moment_ms: int) -> str:
 class BasicIndexingFilter(IndexingFilter):
     """What every document has."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_TITLE, MAX_CONTENT, ADD_DOMAIN)
+    properties: ClassVar[tuple[Property[Any], ...]] = (
+        MAX_TITLE,
+        MAX_CONTENT,
+        MAIN_TEXT,
+        ADD_DOMAIN,
+    )
 
     def __init__(self, config: Config) -> None:
         self._title = _end(config[MAX_TITLE])
         self._content = _end(config[MAX_CONTENT])
+        self._main_text = config[MAIN_TEXT]
         self._domain = config[ADD_DOMAIN]
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
@@ -54,12 +68,18 @@ class BasicIndexingFilter(IndexingFilter):
             if self._domain:
                 fields["domain"] = registered_domain(page.host)
         fields["title"] = page.parse.title[: self._title]
-        fields["content"] = page.parse.text[: self._content]
+        self._add_text(document, page.parse)
         forbidden = page.parse.metadata.get("caching.forbidden")
         if forbidden:
             fields["cache"] = forbidden
         fields["tstamp"] = iso_time(page.fetch_time)
         return document
+
+    def _add_text(self, document: IndexDocument, parse: Parse) -> None:
+        main = parse.main_text if self._main_text else None
+        document.fields["content"] = (main or parse.text)[: self._content]
+        if main:
+            document.rest = rest_of(parse.text, main)[: self._content]
 
 
 def _end(most: int) -> int | None:

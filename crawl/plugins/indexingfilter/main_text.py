@@ -1,4 +1,7 @@
-"""indexingfilter main-text: the text without boilerplate as content (parser.main.content)."""
+"""indexingfilter main-text: the text without boilerplate as content (parser.main.content).
+
+`basic` does so by itself, unless indexer.main.text is false; this is for orders without it.
+"""
 
 from __future__ import annotations
 

@@ -64,6 +64,7 @@ class _TantivyShard:
         fields = {**document.fields, "url": document.url}
         fields.setdefault("boost", document.boost)
         fields.setdefault("tstamp", document.version)
+        fields["rest"] = document.rest
         self._writer.add(fields, replaces=replaces)
 
     def delete(self, url: str, version: int) -> None:

@@ -11,7 +11,6 @@ import pytest
 import tantivy
 
 from crawl.errors import Locked, StorageError, UsageError
-from crawl.indexing.embedded import schema as fields_of
 from crawl.indexing.embedded.file_sums import FORMAT_FILE
 from crawl.indexing.embedded.record import Record, stored_record
 from crawl.indexing.embedded.schema import schema
@@ -169,4 +168,3 @@ def test_hostile_fields_are_kept_within_bounds(tmp_path: Path) -> None:
 
 def test_fields_that_are_asked_for_are_there() -> None:
     assert schema() is schema()
-    assert fields_of.field_of("title", "en") == "title_en"

@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from crawl.indexing.embedded import writer as module
-from crawl.indexing.embedded.languages import group_of
-from crawl.indexing.embedded.schema import field_of
 from crawl.indexing.embedded.writer import EmbeddedIndexWriter, open_index
 
 
@@ -39,8 +37,7 @@ def test_deletions_are_committed_on_the_way(
     assert commits == [7, 7, 7, 7, 7, 6]
     index = open_index(folder)
     searcher = index.searcher()
-    title = field_of("title", group_of(""))
     assert searcher.num_docs == 39
     for word, count in (("first", 0), ("second", 39)):
-        query = index.parse_query(word, [title])
+        query = index.parse_query(word, ["title"])
         assert len(searcher.search(query, 100).hits) == count

@@ -50,6 +50,7 @@ CASES: list[Any] = [
     ("language", {}, {"lang": "de"}),
     ("canonical", {}, {"canonical": "http://www.example.com/b"}),
     ("main-text", {}, {"content": "Ein Text."}),
+    ("basic", {}, {"content": "Ein Text."}),
     ("structured", {}, {"og_title": "T"}),
     ("feed", {}, {"feed": "http://www.example.com/a"}),
     ("replace", {"index__replace__regexp": r"title=/ \| example$//i"}, {"title": "Ein Titel"}),
