@@ -115,9 +115,7 @@ def test_a_segment_is_inverted_once(tmp_path: Path) -> None:
     directory = two_segments(tmp_path)
     invert(directory, ONE)
     assert inlinks_of(directory) == expected_inlinks({ONE: FIRST})
-    with pytest.raises(
-        UsageError, match=f"{ONE} is in the LinkDb already, since snapshot 1; --a"
-    ):
+    with pytest.raises(UsageError, match=f"{ONE} is in the LinkDb already, since snapshot 1; --a"):
         invert(directory, ONE)
     assert invert(directory).segments == (TWO,)
     with pytest.raises(NothingToDo, match="every segment that was parsed is in the LinkDb already"):

@@ -62,9 +62,7 @@ def test_a_segment_is_applied_once(tmp_path: Path) -> None:
     crawl.segment(S1, [(A, fetched())], [(B, link(0.5))])
     crawl.update()
     before = crawl.records
-    with pytest.raises(
-        UsageError, match=f"{S1} is in the CrawlDb already, since snapshot 2; --a"
-    ):
+    with pytest.raises(UsageError, match=f"{S1} is in the CrawlDb already, since snapshot 2; --a"):
         crawl.update(S1)
     with pytest.raises(UsageError, match="nothing to apply .every segment that was fetched is in"):
         crawl.update()
