@@ -28,7 +28,7 @@ class Duplicates(Handle):
     ) -> DuplicatesResult:
         """Marks records whose page another one has, too (`db_duplicate`), and lifts the mark where
         that is no longer so. `group` looks among pages of one host or domain alone;
-        `compare_order` names what decides who survives; `near` ("jaccard=0.9", "hamming=3")
+        `compare_order` names what decides who survives; `near` ("jaccard=0.95", "hamming=3")
         finds pages that are nearly the same, too, `canonical` heeds what pages say of
         themselves, and `redirects` where they send their readers on; `groups` tells of so many of
         the largest groups, with up to `urls` of the duplicates of each. With `preview` nothing is

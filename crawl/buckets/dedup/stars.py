@@ -23,7 +23,7 @@ from crawl.buckets.dedup.records import DedupJob, SliceRecords
 from crawl.buckets.dedup.shingles import SAMPLE, Samples
 from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.counters import Counters
-from crawl.rules.dedup import FEW_WORDS, Nearness
+from crawl.rules.dedup import Nearness
 from crawl.storage.folder import Folder
 from crawl.storage.row_files import read_rows, write_rows
 from crawl.urls.columns import column_bytes
@@ -271,8 +271,7 @@ def _are_as_long(nearness: Nearness, ones: pa.Table, others: pa.Table) -> npt.ND
     found = np.ones(len(errors), np.bool_)
     for name, chosen, error in (("size", errors == 0, 0), ("own_size", errors > 0, errors)):
         one, other = ones[name].to_numpy(), others[name].to_numpy()
-        most = np.maximum(FEW_WORDS, nearness.one_sided * np.minimum(one, other))
-        found &= ~chosen | (np.abs(one - other) <= most + error)
+        found &= ~chosen | (np.abs(one - other) <= nearness.longer_by + error)
     return found
 
 

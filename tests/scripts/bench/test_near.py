@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+PACKAGES = ("package_a", "package_b")
 BENCH = Path(__file__).parents[3] / "scripts" / "bench" / "near.py"
 
 
@@ -33,8 +34,13 @@ def test_pairs_are_labelled_once_and_in_halves(near: Any) -> None:
         {(row["package_a"], row["path_a"], row["package_b"], row["path_b"]) for row in rows}
     ) == len(rows)
     counts = Counter((row["label"], row["half"]) for row in rows)
-    assert set(counts) == {(a, b) for a in ("same", "different") for b in ("chosen", "held-out")}
+    assert set(counts) == {(a, b) for a in ("same", "different") for b in near.HALVES}
     assert min(counts.values()) >= 40
+    by_half = {
+        half: {row[name].split("=")[0] for row in rows if row["half"] == half for name in PACKAGES}
+        for half in near.HALVES
+    }
+    assert not by_half["fresh"] & (by_half["chosen"] | by_half["second"])
     assert all(row["why"] for row in rows)
     assert near.Nearness.parse("jaccard").threshold == near.DEFAULT
 
@@ -44,6 +50,13 @@ def test_scores(near: Any) -> None:
     pairs += [near.Pair("d", "e", True, ""), near.Pair("f", "g", False, "")]
     score = near.score_pairs({"a": 0, "b": 0, "c": 0, "e": 1}, pairs)
     assert (score.precision, score.recall, score.wrong) == (0.5, 0.5, 1)
+    assert "0.500 [0.095, 0.905]" in str(score)
+
+
+def test_an_interval_holds_what_the_sample_leaves_open(near: Any) -> None:
+    assert near.wilson(0, 0) == (0.0, 1.0)
+    assert near.wilson(115, 137) == pytest.approx((0.769, 0.891), abs=0.001)
+    assert near.wilson(50, 50) == pytest.approx((0.929, 1.0), abs=0.001)
 
 
 def test_a_small_crawl_is_measured(near: Any, tmp_path: Path) -> None:
