@@ -160,5 +160,5 @@ class Nearness:
 
 _THRESHOLDS = {Measure.JACCARD: (0.2, 1.0, 0.95), Measure.HAMMING: (0, 8, 3)}
 """The least, the most and the usual. One word in two hundred changed leaves 97% of a text's
-triples, one in fifty 89%, one in ten 57%; titles, headings, lengths and doubt refuse more. Which is usual was
-chosen on pages of real documentation; `scripts/bench/run near` tells how right it is on others."""
+triples, one in fifty 89%, one in ten 57%; titles, headings, lengths and doubt refuse more. Which is
+usual was chosen on pages of real documentation (`scripts/bench/run near`)."""
