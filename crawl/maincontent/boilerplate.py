@@ -50,7 +50,7 @@ def main_blocks(outline: Outline) -> list[Block]:
     found = _blocks_below(outline, root, dropped)
     if sum(len(block.text) for block in found) < _ENOUGH and root:
         found = _blocks_below(outline, 0, dropped)
-    if sum(len(block.text) for block in found if _is_good(block, len(block.text))) < _ENOUGH:
+    if not _has_running_text(found):
         listed = _link_article(outline, weights, root)
         if sum(len(block.text) for block in listed) > sum(len(block.text) for block in found):
             return listed
@@ -99,6 +99,17 @@ def _is_good(block: Block, size: int) -> bool:
     if kind is Kind.PARAGRAPH:
         return size >= _LONG_PARAGRAPH
     return size >= _LONG_ITEM
+
+
+def _has_running_text(blocks: list[Block]) -> bool:
+    """Whether enough of them looks like running text."""
+    length = 0
+    for block in blocks:
+        if _is_good(block, len(block.text)):
+            length += len(block.text)
+            if length >= _ENOUGH:
+                return True
+    return False
 
 
 # --- what is left out ------------------------------------------------------------------

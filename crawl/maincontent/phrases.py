@@ -62,8 +62,10 @@ class Phrases:
             pieces.extend(reversed(self._marks))
         raw = pieces[0] if len(pieces) == 1 else "".join(pieces)
         pieces.clear()
-        pieces.extend(self._marks)
-        self._taken += 1
+        if self._marks:
+            pieces.extend(self._marks)
+        if self._raised:
+            self._taken += 1
         if is_code:
             text = without_struck(raw).translate(_WITHOUT_MARKS).strip("\n").rstrip()
             if not text and STRIKE in raw:
@@ -71,7 +73,7 @@ class Phrases:
                 return f"{STRIKE}{struck}{STRIKE}" if struck else ""
             return text
         text = " ".join(raw.split())
-        return text if text.strip(MARKS_AND_BLANK) else ""
+        return "" if text[:1] in MARKS and not text.strip(MARKS_AND_BLANK) else text
 
     def _end_raised(self, tag: str) -> None:
         taken, start = self._raised.pop()

@@ -18,6 +18,8 @@ from crawl.maincontent.outline import OutlineReader
 MOST_NODES = 300_000
 """Elements and texts that are read of a page."""
 _ALWAYS_AROUND = frozenset(("nav", "footer"))
+_SKIPPED = HIDDEN | {"math", "-comment"}
+"""Elements whose parts are not read one by one."""
 _NO_ATTRIBUTES: Attributes = {}
 _ASKED = CONTAINERS | {"pre"}
 """Blocks whose attributes are looked at; for each of them that costs a microsecond."""
@@ -48,7 +50,7 @@ def outline_of(
         tree = LexborHTMLParser(data)
     if tree is not None:
         asked = _asked(data.lower())
-        skipped = HIDDEN if everything else HIDDEN | _ALWAYS_AROUND
+        skipped = _SKIPPED if everything else _SKIPPED | _ALWAYS_AROUND
         return reader.finish(is_cut=not _walk(tree.root, reader, asked, skipped))
     full = _Full()
     try:
@@ -76,10 +78,9 @@ def _walk(
         if tag == "-text":
             text(node.text_content or "")
             following = node.next
-        elif tag in skipped or tag == "-comment":
-            following = node.next
-        elif tag == "math":
-            text(formula_text(node))
+        elif tag in skipped:
+            if tag == "math":
+                text(formula_text(node))
             following = node.next
         elif tag in VOID:
             if tag in ("br", "hr"):

@@ -1,9 +1,9 @@
 """Pages of kinds on which extractors fail, with their main text, for `bench export`.
 
 Each kind has four layouts of its own: names and elements as themes, forums and old sites use them.
-The first two are those that the heuristics were tuned on; the other two were written before that
-and held out, so that what is reported of them is what a page that nobody looked at would give.
-The texts are put together at random, from a seed.
+The first two are those that the heuristics were tuned on; the other two were written before that,
+and no change was made for what they gave. They are by the same hands, though, and no substitute for
+pages that strangers wrote. The texts are put together at random, from a seed.
 """
 
 from __future__ import annotations
