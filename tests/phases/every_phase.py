@@ -91,7 +91,10 @@ STAGES = (
     Stage("invertlinks again", f"invertlinks {_CRAWL}"),
     Stage("index again", f"index {_CRAWL} --delete-gone {_WRITERS}"),
     Stage("dedup", f"dedup {_CRAWL}"),
-    Stage("dedup near", f"dedup {_CRAWL} --near jaccard --canonical --redirects"),
+    Stage(
+        "dedup near",
+        f"dedup {_CRAWL} --near jaccard=0.3 --canonical --redirects --compare-order urlLength",
+    ),
     Stage("clean", f"clean {_CRAWL} {_WRITERS}"),
     Stage("export again", f"export {_CRAWL} {{root}}/export --overwrite", (0,)),
     Stage("webgraph again", f"webgraph {_CRAWL}"),
