@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from importlib import import_module
 from typing import Any
 
 from crawl.buckets.runner import Runner
@@ -42,7 +43,7 @@ def run_after(step: Step, work: AfterRun) -> AfterResult:
             raise NothingToDo("nothing has changed since it was last done")
         if _lacks(step.name, work.directory):  # as the step that makes it had nothing to do
             raise NothingToDo(f"there is nothing yet that {_NEEDS[step.name]} has made")
-        done = _PHASES[step.name](work)
+        done = _run_phase(step.name, work)
     except NothingToDo as nothing:
         return AfterResult(step.name, False, reason=str(nothing))
     remarks = (*getattr(done, "remarks", ()), done.took_over)
@@ -93,81 +94,25 @@ def _lacks(name: str, directory: CrawlDir, names: Iterable[str] = ()) -> bool:
     return graph is None or WEBGRAPH_SCORES.name not in graph.attached or "webgraph" in names
 
 
-def _invertlinks(work: AfterRun) -> Any:
-    from crawl.phases import invertlinks
-
-    options = invertlinks.InvertLinksOptions(steal_lock=work.steal_lock)
-    return invertlinks.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-def _webgraph(work: AfterRun) -> Any:
-    from crawl.phases import webgraph
-
-    options = webgraph.WebGraphOptions(steal_lock=work.steal_lock)
-    return webgraph.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-def _linkrank(work: AfterRun) -> Any:
-    from crawl.phases import linkrank
-
-    options = linkrank.LinkRankOptions(steal_lock=work.steal_lock)
-    return linkrank.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-def _hostgraph(work: AfterRun) -> Any:
-    from crawl.phases import hostgraph
-
-    options = hostgraph.HostGraphOptions(steal_lock=work.steal_lock)
-    return hostgraph.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-def _scoreupdater(work: AfterRun) -> Any:
-    from crawl.phases import scoreupdater
-
-    options = scoreupdater.ScoreUpdaterOptions(steal_lock=work.steal_lock)
-    return scoreupdater.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-def _dedup(work: AfterRun) -> Any:
-    from crawl.phases import dedup
-
-    options = dedup.DedupOptions(steal_lock=work.steal_lock)
-    return dedup.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-def _updatehostdb(work: AfterRun) -> Any:
-    from crawl.phases import updatehostdb
-
-    options = updatehostdb.UpdateHostDbOptions(steal_lock=work.steal_lock)
-    return updatehostdb.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-def _index(work: AfterRun) -> Any:
-    from crawl.phases import index
-    from crawl.phases.index_choice import IndexOptions
-
-    options = IndexOptions(steal_lock=work.steal_lock)
-    return index.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-def _clean(work: AfterRun) -> Any:
-    from crawl.phases import clean
-
-    options = clean.CleanOptions(steal_lock=work.steal_lock)
-    return clean.run(work.runner, work.directory, work.config, options, work.clock)
-
-
-_PHASES: dict[str, Callable[[AfterRun], Any]] = {
-    "invertlinks": _invertlinks,
-    "webgraph": _webgraph,
-    "linkrank": _linkrank,
-    "hostgraph": _hostgraph,
-    "scoreupdater": _scoreupdater,
-    "dedup": _dedup,
-    "updatehostdb": _updatehostdb,
-    "index": _index,
-    "clean": _clean,
+_OPTIONS = {
+    "invertlinks": "InvertLinksOptions",
+    "webgraph": "WebGraphOptions",
+    "linkrank": "LinkRankOptions",
+    "hostgraph": "HostGraphOptions",
+    "scoreupdater": "ScoreUpdaterOptions",
+    "dedup": "DedupOptions",
+    "updatehostdb": "UpdateHostDbOptions",
+    "index": "IndexOptions",
+    "clean": "CleanOptions",
 }
+"""Of each phase, by the name of its module, the class of its options."""
+
+
+def _run_phase(name: str, work: AfterRun) -> Any:
+    """Runs a phase as its command does without options; it is imported when it is asked for."""
+    phase = import_module(f"crawl.phases.{name}")
+    options = getattr(phase, _OPTIONS[name])(steal_lock=work.steal_lock)
+    return phase.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _check_invertlinks(config: Config) -> None:

@@ -215,7 +215,8 @@ def judged(ask: Ask, items: Sequence[KnownItem]) -> dict[str, Any]:
 
 def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
-    arguments.add_argument("--folder", default="/tmp/nutria-bench-search", help="for packages")
+    kept = Path(tempfile.gettempdir(), "nutria-bench-search")
+    arguments.add_argument("--folder", default=kept, help="for packages")
     arguments.add_argument("--misses", action="store_true", help="show queries not found first")
     arguments.add_argument("--json", action="store_true")
     options = arguments.parse_args()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from crawl.rounds import (
     UNBOUNDED,
     LoopOptions,
     StopReason,
+    after,
     after_steps,
 )
 from crawl.rounds.after import check_after
@@ -230,3 +232,11 @@ def test_a_crawl_that_waits_is_followed_round_by_round(played: Played, overlap: 
     played.run_rounds(then("invertlinks", wait_s=0.0), diary=again)
     assert again.names == ["generate", "invertlinks", "generate"]
     assert [step.is_done for step in again.after] == [False]
+
+
+def test_every_step_after_the_rounds_has_a_phase_with_such_options() -> None:
+    assert list(after._OPTIONS) == [step.name for step in AFTER_ROUNDS]
+    for name, options in after._OPTIONS.items():
+        phase = import_module(f"crawl.phases.{name}")
+        assert getattr(phase, options)(steal_lock=True).steal_lock
+        assert callable(phase.run)
