@@ -37,7 +37,7 @@ def test_links_become_scores(crawl: Caller, tmp_path: Path) -> None:
     assert crawl("nodedumper", where, "--inlinks", "--output", tmp_path / "out", "-q").code == 0
     assert (tmp_path / "out" / "part-00000.txt").read_text().startswith(f"{URLS[0]}\t5\n")
     again = crawl("nodedumper", where, "--inlinks", "--output", tmp_path / "out", "-q")
-    assert again.code == 2 and "--again" in again.err
+    assert again.code == 2 and "--overwrite" in again.err
     updated = crawl("scoreupdater", where, "-q")
     assert "6 URLs scored by links, 0 not in the link graph" in updated.err
     best = max(records_of(directory).items(), key=lambda each: each[1].score)

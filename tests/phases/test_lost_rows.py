@@ -15,10 +15,13 @@ import pytest
 
 import crawl.phases
 from crawl.buckets.runner import InProcess
+from crawl.config import Config
 from crawl.errors import CrawlError, UsageError
 from crawl.model.status import Status
-from crawl.phases import dedup
+from crawl.phases import dedup, generate, refresh
 from crawl.phases.dedup import DedupOptions
+from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.refresh import RefreshOptions
 from crawl.spark.faults import ChangedRows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.clock import ManualClock
@@ -123,6 +126,21 @@ def _sitemap_run(folder: Path, call: Caller) -> None:
     sitemap_web.read(directory, sitemap_web.config_of("lost"), hosts=True)
 
 
+def _listed(folder: Path) -> None:
+    """A CrawlDb of which half is on the lists of a segment, and nothing but these says so."""
+    records = {f"http://h{n % 5}.org/{n}": datum(fetch_time=NOW + n % 2) for n in range(30)}
+    directory = make_crawldb(str(folder / "crawl"), records, buckets=3)
+    settings = {"urlfilter.order": [], "generate.update.crawldb": False}
+    generate.run(
+        InProcess(),
+        directory,
+        Config.of(settings),
+        GenerateOptions(),
+        ManualClock(NOW),
+        resolver=lambda host: None,
+    )
+
+
 def _urls(folder: Path) -> list[str]:
     return sorted(records_of(CrawlDir(str(folder / "c"))))
 
@@ -166,6 +184,13 @@ CASES = [
         lambda folder: _rounds(CrawlDir(str(folder / "crawl"))),
     ),
     Case(
+        "refresh",
+        ("refresh",),
+        _listed,
+        lambda folder, call: _refresh(folder),
+        lambda folder: records_of(CrawlDir(str(folder / "crawl"))),
+    ),
+    Case(
         "dedup --near",
         ("dedup", "dedup_clusters"),
         _indexed,
@@ -200,6 +225,13 @@ ELSEWHERE = {
 def _rounds(directory: CrawlDir) -> Any:
     generated = len(directory.segments.generated())
     return outcome(directory) if generated > 1 else records_of(directory)
+
+
+def _refresh(folder: Path) -> Any:
+    directory = CrawlDir(str(folder / "crawl"))
+    options = RefreshOptions(("*.org",))
+    config = Config.of({"urlfilter.order": []})
+    return refresh.run(InProcess(), directory, config, options, ManualClock(NOW)).report.counters
 
 
 def _dedup(folder: Path) -> None:
