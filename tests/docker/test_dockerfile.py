@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import shutil
 import subprocess
 import sys
 from configparser import ConfigParser
@@ -139,3 +141,25 @@ def test_an_extra_that_there_is_not_is_refused(tmp_path: Path) -> None:
     assert result.returncode == 2
     assert result.stderr == "install: there is no extra 's4' in setup.cfg\n"
     assert not (tmp_path / "there").exists()
+
+
+def test_the_scheduler_has_all_that_the_dag_imports_of_the_crawler(tmp_path: Path) -> None:
+    """In an interpreter without packages: with one module too few, Airflow has no DAG."""
+    for copy in stages()["scheduler"].copies:
+        for source in copy.sources:
+            if source.startswith("crawl/"):
+                target = tmp_path / source
+                target.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(ROOT / source, target)
+    dag = ast.parse((ROOT / "scripts/dags/nutria_crawl.py").read_text())
+    imports = [
+        ast.unparse(node)
+        for node in ast.walk(dag)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "crawl"
+    ]
+    assert imports
+    script = "\n".join([f"import sys; sys.path.insert(0, {str(tmp_path)!r})", *imports])
+    result = subprocess.run(
+        [sys.executable, "-I", "-S", "-c", script], capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
