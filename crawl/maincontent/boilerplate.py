@@ -14,6 +14,7 @@ from crawl.maincontent.names import Role
 _LONG_PARAGRAPH = 80
 """Characters of running text."""
 _LONG_ITEM = 60
+_FEW_LINKS = 0.1
 _MANY_LINKS = 0.5
 """Share of a container's characters that are in links."""
 _SOME_LINKS = 0.33
@@ -24,6 +25,11 @@ _FAIR_SHARE = 0.2
 is the main content, however much else there is."""
 _ENOUGH = 200
 """Characters of a main content that is believed."""
+_LONG_LINK = 120
+"""Of a link that is a paragraph of its own: longer ones are sentences."""
+_LONG_CAPTION = 400
+_UNDECIDED = frozenset((Role.HEADER, Role.LINKS, Role.LEAD, Role.CAPTION, Role.FORM))
+"""Roles that are settled by what is in the container."""
 _FEWEST_LINES = 4
 _SHORTEST_VERSE = 120
 """Short lines beside each other, and their characters, that are a poem or the like."""
@@ -37,6 +43,8 @@ class _Weights:
     links: list[int]
     good: list[int]
     """Characters of what looks like running text, verse, code or data."""
+    shown: list[int]
+    """Characters of code, tables, items and quotations."""
 
 
 def main_blocks(outline: Outline) -> list[Block]:
@@ -56,20 +64,22 @@ def main_blocks(outline: Outline) -> list[Block]:
             return listed
     if not found:
         return list(outline.blocks)
-    return _with_title(outline, found, dropped)
+    return _without_vain_headings(outline, _with_beginning(outline, found, dropped))
 
 
 # --- weights ---------------------------------------------------------------------------
 def _weigh(outline: Outline) -> _Weights:
     containers = outline.containers
     count = len(containers)
-    length, links, good = [0] * count, [0] * count, [0] * count
+    length, links, good, shown = [0] * count, [0] * count, [0] * count, [0] * count
     lines, verse = [0] * count, [0] * count
     """Short lines that lie in a container, and their characters."""
     for block in outline.blocks:
         size, at = len(block.text), block.container
         length[at] += size
         links[at] += block.link_length
+        if block.kind >= Kind.ITEM or block.enclosure is not None:
+            shown[at] += size
         if _is_good(block, size):
             good[at] += size
         elif not block.level and not block.link_length:
@@ -85,9 +95,10 @@ def _weigh(outline: Outline) -> _Weights:
         length[parent] += length[at]
         links[parent] += links[at]
         good[parent] += good[at]
+        shown[parent] += shown[at]
     if lines[0] >= _FEWEST_LINES and verse[0] >= _SHORTEST_VERSE:
         good[0] += verse[0]
-    return _Weights(length, links, good)
+    return _Weights(length, links, good, shown)
 
 
 def _is_good(block: Block, size: int) -> bool:
@@ -113,9 +124,36 @@ def _has_running_text(blocks: list[Block]) -> bool:
 
 
 # --- what is left out ------------------------------------------------------------------
+def _roles(outline: Outline, weights: _Weights) -> list[Role]:
+    """What containers are by their own account, where it may be this or that, after a look at
+    what is in them."""
+    containers = outline.containers
+    roles = [container.role for container in containers]
+    inside_main = [False] * len(containers)
+    for at in range(1, len(containers)):
+        role, parent = roles[at], containers[at].parent
+        inside_main[at] = inside_main[parent] or role is Role.MAIN
+        if role not in _UNDECIDED:
+            continue
+        good, links, size = weights.good[at], weights.links[at], weights.length[at]
+        if role is Role.HEADER:
+            begins = containers[at].has_h1 or (inside_main[at] and good > 0)
+            around = not begins or links > _SOME_LINKS * size
+        elif role is Role.CAPTION:
+            figure = parent if containers[parent].tag == "figure" else at
+            around = size < _LONG_CAPTION and not weights.shown[figure]
+        elif role is Role.FORM:
+            around = good < _FAIR_SHARE * weights.good[0]
+        else:
+            around = links > _FEW_LINKS * size
+        roles[at] = Role.AROUND if around else Role.NONE
+    return roles
+
+
 def _dropped(outline: Outline, weights: _Weights) -> list[bool]:
     """Of each container whether it is left out, by itself or with the one around it."""
     containers = outline.containers
+    roles = _roles(outline, weights)
     dropped = [False] * len(containers)
     total = weights.good[0]
     article: tuple[bool, bool] | None = None
@@ -128,27 +166,25 @@ def _dropped(outline: Outline, weights: _Weights) -> list[bool]:
         size = weights.length[at]
         if not size:
             continue
-        role = container.role
+        role = roles[at]
         if role is Role.COMMENTS:
-            article = article or _has_article(outline, weights)
+            article = article or _has_article(outline, weights, roles)
             dropped[at] = article[1]
             continue
         if weights.good[at] > _MOST * total and total >= _ENOUGH:
             # most of the page is no menu, whatever it is called, unless there is an article
             if role is Role.AROUND:
-                article = article or _has_article(outline, weights)
+                article = article or _has_article(outline, weights, roles)
                 dropped[at] = article[0]
         elif role is Role.AROUND:
             dropped[at] = True
-        elif role is Role.HEADER:
-            dropped[at] = not container.has_h1 or weights.links[at] > _SOME_LINKS * size
         else:
             dense = weights.links[at] > _MANY_LINKS * size
             dropped[at] = dense and not container.has_h1
     return dropped
 
 
-def _has_article(outline: Outline, weights: _Weights) -> tuple[bool, bool]:
+def _has_article(outline: Outline, weights: _Weights, roles: list[Role]) -> tuple[bool, bool]:
     """Whether enough running text is neither around the main content by its own account nor what
     readers say of it, for all else to be left out; and the same of comments alone."""
     containers = outline.containers
@@ -156,7 +192,7 @@ def _has_article(outline: Outline, weights: _Weights) -> tuple[bool, bool]:
     around = comments = 0
     for at in range(1, len(containers)):
         above = outside[containers[at].parent]
-        role = containers[at].role
+        role = roles[at]
         if above is not Role.NONE:
             outside[at] = above
         elif role in (Role.AROUND, Role.COMMENTS):
@@ -224,7 +260,8 @@ def _blocks_below(
     return [
         block
         for block in outline.blocks
-        if inside[block.container] and (with_links or not _is_only_link(block))
+        if inside[block.container]
+        and (with_links or not _is_only_link(block, outline.containers[block.container].tag))
     ]
 
 
@@ -262,21 +299,62 @@ def _is_long(weights: _Weights, at: int) -> bool:
     return weights.length[at] >= _ENOUGH
 
 
-def _is_only_link(block: Block) -> bool:
-    """`Read more`, `Next`, `Edit`."""
+def _is_only_link(block: Block, around: str) -> bool:
+    """`Read more`, `Next`, `Edit`, `Read also: Another article`; but lists of definitions tell
+    where things are."""
     size = len(block.text)
     return (
-        block.kind is Kind.PARAGRAPH and size < _LONG_ITEM and block.link_length >= 0.8 * size > 0
+        block.kind is Kind.PARAGRAPH
+        and size < (_LONG_ITEM if around == "dl" else _LONG_LINK)
+        and block.link_length >= _NEARLY_ALL * size > 0
     )
 
 
-def _with_title(outline: Outline, found: list[Block], dropped: list[bool]) -> list[Block]:
-    """With the page's first heading, where it stands before the container that was chosen."""
+def _with_beginning(outline: Outline, found: list[Block], dropped: list[bool]) -> list[Block]:
+    """With the page's first heading, and the lead behind it, where they stand before the container
+    that was chosen."""
     if any(block.level == 1 for block in found):
         return found
+    beginning: list[Block] = []
     for block in outline.blocks:
         if block is found[0]:
             break
-        if block.level == 1 and not dropped[block.container]:
-            return [block, *found]
-    return found
+        if dropped[block.container]:
+            continue
+        if block.level == 1:
+            beginning = [block]
+        elif beginning and _is_lead(block):
+            beginning.append(block)
+    return beginning + found
+
+
+def _is_lead(block: Block) -> bool:
+    size = len(block.text)
+    return (
+        block.kind in (Kind.PARAGRAPH, Kind.HEADING)
+        and size >= _LONG_ITEM
+        and block.link_length <= _FEW_LINKS * size
+    )
+
+
+def _without_vain_headings(outline: Outline, found: list[Block]) -> list[Block]:
+    """Without headings of which all that stood below them was left out: `Read also`."""
+    places = {id(block): place for place, block in enumerate(outline.blocks)}
+    kept: list[Block] = []
+    following = len(outline.blocks)
+    """The place of the next block that stays."""
+    for block in reversed(found):
+        place = places[id(block)]
+        if place + 1 == following or not _is_vain(block, kept):
+            kept.append(block)
+            following = place
+    kept.reverse()
+    return kept if _has_running_text(kept) else found
+
+
+def _is_vain(block: Block, following: list[Block]) -> bool:
+    """Whether a block, behind which something was left out, only announced that; `following` are
+    those that stay, the next one last."""
+    if block.kind is Kind.HEADING and block.level > 1:
+        return not following or 0 < following[-1].level <= block.level
+    return block.kind is Kind.PARAGRAPH and len(block.text) < _LONG_ITEM and block.text[-1] == ":"

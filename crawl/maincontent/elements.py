@@ -10,7 +10,7 @@ from crawl.maincontent.blocks import BOLD, CODE, ITALIC, STRIKE
 HIDDEN = frozenset(
     (
         *("annotation", "annotation-xml", "audio", "button", "canvas", "datalist", "desc", "head"),
-        *("iframe", "noembed", "noframes", "noscript", "object", "optgroup", "option", "rp"),
+        *("iframe", "noembed", "noframes", "noscript", "object", "optgroup", "option", "rp", "rt"),
         *("script", "select", "style", "svg", "template", "textarea", "title", "video"),
     )
 )
@@ -18,7 +18,19 @@ HIDDEN = frozenset(
 CONTAINERS = frozenset(
     (
         *("article", "aside", "body", "center", "details", "dialog", "div", "dl", "fieldset"),
-        *("figure", "footer", "form", "header", "main", "menu", "nav", "ol", "search", "section"),
+        *(
+            "figcaption",
+            "figure",
+            "footer",
+            "form",
+            "header",
+            "main",
+            "menu",
+            "nav",
+            "ol",
+            "search",
+            "section",
+        ),
         *("table", "td", "th", "ul"),
     )
 )
@@ -27,7 +39,7 @@ ENCLOSURES = LISTS | {"li", "blockquote"}
 """Elements that Markdown shows before every line of what is in them."""
 BREAKS = frozenset(
     (
-        *("address", "caption", "dd", "dt", "figcaption", "hgroup", "html", "legend", "li"),
+        *("address", "caption", "dd", "dt", "hgroup", "html", "legend", "li"),
         *("option", "p", "summary", "tbody", "tfoot", "thead", "tr"),
     )
 )
@@ -53,3 +65,9 @@ def is_hidden(attributes: Attributes) -> bool:
 def _hides(style: str) -> bool:
     plain = style[:500].replace(" ", "").lower()
     return "display:none" in plain or "visibility:hidden" in plain
+
+
+def is_target(attributes: Attributes) -> bool:
+    """Whether an `a` is a place to link to and no link: all behind an `<a id=x/>` lies in it, as
+    HTML has no elements that end so."""
+    return "href" not in attributes and ("id" in attributes or "name" in attributes)

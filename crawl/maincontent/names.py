@@ -20,6 +20,14 @@ class Role(IntEnum):
     """May be a site's or an article's: what is in it decides."""
     COMMENTS = 4
     """What readers say of the main content, or the main content where there is no other."""
+    LINKS = 5
+    """A menu or the like by its name alone: it is one if it has links."""
+    LEAD = 6
+    """May announce another article, or begin this one: if it has links, another."""
+    CAPTION = 7
+    """What stands beside a picture or a table."""
+    FORM = 8
+    """To be filled in, unless much of the page is in it."""
 
 
 _AROUND_TAGS = frozenset(("nav", "aside", "footer", "dialog", "search"))
@@ -31,22 +39,47 @@ _AROUND_ROLES = frozenset(
 )
 _AROUND = re.compile(
     r"(?:^|[\s_-])(?:"
-    r"nav|navheader|navfooter|navbar|navigation|navi|menus?|submenu|breadcrumbs?|crumbs|side-?bar|side|rail"
-    r"|footer|foot|bottom|copyright|cookies?|consent|gdpr|privacy"
+    r"side-?bar|side|rail"
+    r"|footer|foot|copyright|cookies?|consent|gdpr|privacy|licen[cs]e-?info"
     r"|shar(?:e|ing)|social|sharedaddy|addthis|related|recommend(?:ed|ations?)?|recirc"
-    r"|similar|also|teasers?|promos?|promotion|sponsor(?:ed)?|outbrain|taboola"
-    r"|ads?|advert(?:s|isements?|ising)?|banner|newsletter|subscri(?:be|ption)|signup|sign-up"
-    r"|log-?in|modal|popup|overlay|paywall|pagination|pager|paging|page-?numbers"
-    r"|toc|table-of-contents|skip|skip-?link|toolbar|widgets?|respond|replies"
-    r"|tags|tag-?cloud|tag-?list|categories|masthead|topbar|top-?nav|site-?header|editsection"
-    r"|byline-social|printfriendly|noprint|catlinks|navbox|infobar|rating|votes?"
+    r"|similar|also|promos?|promotion|sponsor(?:ed)?|outbrain|taboola"
+    r"|ads?|adv|advert(?:s|isements?|ising)?|banner|newsletter|subscri(?:be|ption)|signup|sign-up"
+    r"|log-?in|modal|popup|overlay|paywall|pagination|page-?numbers"
+    r"|toolbar|widgets?|replies|reply|kommentare?|info-?box|fact-?box|teilen"
+    r"|masthead|topbar|site-?header|editsection|breadcrumbs?|crumbs|pager|paging|skip|skip-?link"
+    r"|tags|tag-?cloud|tag-?list|teasers"
+    r"|about-?(?:the-?)?author|author-?(?:box|bio|info|card|desc|description|details|profile)"
+    r"|by-?line|date-?line|(?:post|entry|article|content)-?meta|meta-?(?:info|data|line)"
+    r"|post-?metadata|entry-?utility|post-?signature|read(?:ing)?-?time"
+    r"|disclaimer|disclosure|contact-?box|link-?box|print-?button"
+    r"|printfriendly|noprint|catlinks|navbox|infobar|rating|votes?"
+    r")(?:$|[\s_-]|links?(?:$|[\s_-])|list(?:$|[\s_-])|box(?:$|[\s_-])|bar(?:$|[\s_-]))"
+    r"|(?:^|\s)(?:(?:[\w-]+__)?(?:authors?|date|timestamp)(?=$|\s)|bottom(?=$|[\s_-]))",
+    re.I,
+)
+_LINKS = re.compile(
+    r"(?:^|[\s_-])(?:"
+    r"nav|navheader|navfooter|navbar|navigation|navi|menus?|submenu|top-?nav"
+    r"|toc|table-of-contents|categories"
     r")(?:$|[\s_-]|links?(?:$|[\s_-])|list(?:$|[\s_-])|box(?:$|[\s_-])|bar(?:$|[\s_-]))",
     re.I,
 )
+_LEAD = re.compile(r"(?:^|[\s_-])teaser(?:$|[\s_-]|text|list|box)", re.I)
+_CAPTION = re.compile(
+    r"(?:^|[\s_-])(?:captions?|(?:wp|image|photo|picture|img|foto)-?(?:captions?|credits?|copyright"
+    r"|source|author|description)|credits?)(?:$|[\s_-])",
+    re.I,
+)
+_MODIFIER = re.compile(r"--[\w-]*|(?:^|(?<=\s))(?:has|is|no|not|with|without|js|show|hide)[-_]\S+")
+"""What names say of the layout around a container, or of its state: `page--no-sidebar`."""
+_SECTION = re.compile(r"(?:^|\s)sect(?:ion|\d)(?:$|\s)")
+"""Of a text, with its heading as its id: `<section id=author>`, as docutils and DocBook have it."""
+_MOST_HYPHENS = 3
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAIN = re.compile(
-    r"(?:^|[\s_-])(?:articleBody|article-?body|article-?content|entry-?content|post-?content"
-    r"|post-?body|main-?content|page-?content|story-?body|blog-?post|markdown-?body|mw-parser-output)"
-    r"(?:$|[\s_-])",
+    r"(?:^|[\s_-])(?:article[-_]*(?:body|content|text)|entry-?content|post-?content"
+    r"|post-?body|main-?content|page-?content|story-?(?:body|text)|blog-?post|markdown-?body"
+    r"|mw-parser-output)(?:$|[\s-]|_(?!_))",
     re.I,
 )
 _COMMENTS = re.compile(
@@ -55,6 +88,15 @@ _COMMENTS = re.compile(
     r"|(?:^|[\s_-])(?:disqus|fb-comments|livefyre)(?:$|[\s_-])",
     re.I,
 )
+_FORM = re.compile(
+    r"(?:^|[\s_-])(?:respond|comment-?(?:form|respond|add|reply|notes)|reply-?form)(?:$|[\s_-])",
+    re.I,
+)
+"""Where readers are to say something."""
+_OTHER_ARTICLE = re.compile(
+    r"(?:^|\s)(?!category-|tag-)(?:\w+-)?(?:modal|related|recommend\w*|promo)(?=$|[\s_-])", re.I
+)
+_BY_TAG = {"header": Role.HEADER, "form": Role.FORM}
 _HEADER = re.compile(r"(?:^|[\s_-])(?:header|head|hero)(?:$|[\s_-])", re.I)
 
 
@@ -65,17 +107,29 @@ def role_of_names(tag: str, names: str, identifier: str, role: str, inside_main:
         return Role.NONE
     if tag in _AROUND_TAGS or role.lower() in _AROUND_ROLES:
         return Role.AROUND
-    both = f"{names} {identifier}".strip()
+    if tag in ("figcaption", "figure"):
+        return Role.CAPTION
+    if tag == "section" or _SECTION.search(names) or identifier.count("-") > _MOST_HYPHENS:
+        identifier = ""
+    both = f"{_CAMEL.sub('-', _MODIFIER.sub('', names))} {identifier}".strip()
+    if both and (_FORM.search(both) or (tag == "article" and _OTHER_ARTICLE.search(both))):
+        return Role.AROUND
     if both and tag != "main" and _COMMENTS.search(both):
         return Role.COMMENTS
     if tag in ("main", "article") or role.lower() in ("main", "article"):
         return Role.MAIN
     if not both:
-        return Role.HEADER if tag == "header" else Role.NONE
+        return _BY_TAG.get(tag, Role.NONE)
     if _MAIN.search(both):
         return Role.MAIN
     if _AROUND.search(both):
         return Role.AROUND
-    if tag == "header" or (not inside_main and _HEADER.search(both)):
+    if _LINKS.search(both):
+        return Role.LINKS
+    if _CAPTION.search(both):
+        return Role.CAPTION
+    if _LEAD.search(both):
+        return Role.LEAD
+    if not inside_main and _HEADER.search(both):
         return Role.HEADER
-    return Role.NONE
+    return _BY_TAG.get(tag, Role.NONE)

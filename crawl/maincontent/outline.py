@@ -16,11 +16,15 @@ from crawl.maincontent.elements import (
     HIDDEN,
     PHRASES,
     is_hidden,
+    is_target,
 )
 from crawl.maincontent.enclosures import Enclosures
 from crawl.maincontent.names import Role, role_of_names
 from crawl.maincontent.phrases import Phrases
 from crawl.maincontent.table_cells import OpenTable
+
+_NO_LINK = -1
+"""In place of the container around an `a` that is no link."""
 
 
 class OutlineReader:
@@ -60,6 +64,8 @@ class OutlineReader:
         elif not self._hidden:
             if tag in BLOCKS:
                 around = self.start_block(tag, attributes)
+            elif tag == "a" and is_target(attributes):
+                around = _NO_LINK
             elif tag in PHRASES:
                 self.start_phrase(tag, attributes)
         self._open.append((tag, hides, around))
@@ -72,7 +78,7 @@ class OutlineReader:
         elif not self._hidden:
             if tag in BLOCKS:
                 self.end_block(tag, around)
-            elif tag in PHRASES:
+            elif tag in PHRASES and around != _NO_LINK:
                 self.end_phrase(tag)
 
     def void(self, tag: str) -> None:

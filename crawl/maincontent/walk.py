@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, Attributes, feed
 from crawl.maincontent.blocks import Outline
-from crawl.maincontent.elements import BLOCKS, CONTAINERS, HIDDEN, PHRASES, is_hidden
+from crawl.maincontent.elements import BLOCKS, CONTAINERS, HIDDEN, PHRASES, is_hidden, is_target
 from crawl.maincontent.mathml import formula_text
 from crawl.maincontent.outline import OutlineReader
 
@@ -29,6 +29,7 @@ _ASKED_AND_ITEMS = _ASKED | {"li"}
 _FORMULA_AGAIN = "katex-html"
 """The name of spans that show what a `math` beside them says."""
 _NUMBERED = re.compile(rb"<li\s[^>]{0,200}?value")
+_TARGET = re.compile(rb"<a\s(?=[^>]{0,200}?\b(?:id|name)\b)(?![^>]{0,400}?\bhref\b)")
 _CONTROLS = bytes((*range(9), 11, *range(14, 32)))
 _REFERENCE = re.compile(
     rb"&#(?:0*(?:[0-8]|11|1[4-9]|2\d|3[01])(?!\d)|[xX]0*(?:[0-8bBe-fE-F]|1[\da-fA-F])(?![\da-fA-F]));?"
@@ -96,6 +97,8 @@ def _walk(
                 else:
                     around = start_block(tag, attributes)
                     above.append((node, tag, around))
+            elif tag == "a" and tag in asked and is_target(node.attributes):
+                above.append((node, "", -1))
             elif tag in PHRASES:
                 reader.start_phrase(tag, node.attributes if tag == "code" else _NO_ATTRIBUTES)
                 above.append((node, tag, -1))
@@ -140,6 +143,8 @@ def _asked(lowered: bytes) -> frozenset[str]:
         asked = _ASKED_TOO
     elif b"value" in lowered and _NUMBERED.search(lowered):
         asked = _ASKED_AND_ITEMS
+    if _TARGET.search(lowered):
+        asked |= {"a"}
     return asked | {"span"} if _FORMULA_AGAIN.encode() in lowered else asked
 
 

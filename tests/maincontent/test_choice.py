@@ -111,3 +111,85 @@ def test_recommendations_are_none_however_long() -> None:
     assert text(page) == f"T\n\n{STORY}\n\n{STORY}"
     # but a page all of which is called so has its text
     assert STORY in text(f"<div class='sidebar layout'><h1>T</h1><p>{STORY * 5}</div><p>{STORY}")
+
+
+ARTICLE = f"<article><h1>T</h1><p>{STORY}</p>{{}}<p>{STORY}</p></article>"
+
+
+@pytest.mark.parametrize(
+    "aside",
+    [
+        "<figure><img src=i><figcaption>A cat. Photo: A. Person</figcaption></figure>",
+        "<figure><img src=i><span>A cat that sleeps on a chair</span></figure>",
+        "<div class=wp-caption><img src=i><p class=wp-caption-text>A cat on a chair</p></div>",
+        "<div class=imageDescription>A cat that sleeps on a chair</div>",
+        "<div class=author-box><p>The author has written for this paper for years.</p></div>",
+        "<div class=articleMeta>12.12.2022, 08:30</div>",
+        "<div class=readingTime>Four minutes</div>",
+        "<div id=respond><h3>Leave a comment</h3><p>Your address is not published.</p></div>",
+        "<form><label>Your comment, please be polite</label><textarea></textarea></form>",
+        "<p><a href=/o>Read also: another article which is about something else</a></p>",
+        "<h3>Read also</h3><ul class=related><li><a href=/o>Another article</a></ul><h2>Next</h2>",
+        "<p>Read also:</p><p><a href=/o>Another article</a></p><h2>Next</h2>",
+        "<article class='card modal'><p>Log in to read on, with the name you chose.</p></article>",
+    ],
+)
+def test_what_stands_beside_an_article_is_left_out(aside: str) -> None:
+    expected = f"T\n\n{STORY}\n\n{'Next' if 'Next' in aside else ''}\n\n{STORY}"
+    assert text(ARTICLE.format(aside)) == expected.replace("\n\n\n\n", "\n\n")
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "<figure><figcaption>Listing 1</figcaption><pre>x = 1</pre></figure>",
+        "<figure><blockquote><p>Whoever reads this is right.</p></blockquote></figure>",
+        "<form><p>{story}</p></form>",
+        "<div id=TOC_TITLE_1><h2>How to</h2><p>{story}</p></div>",
+        "<section id=author><h2>Author</h2><p>It was written by somebody.</p></section>",
+        "<div class=section id=see-also><h2>See also</h2><p>The other manual.</p></div>",
+        "<div id=cve-2021-45116-potential-information-disclosure><p>{story}</p></div>",
+        "<div class='Part Part--Ads'><p>{story}</p></div>",
+        "<div class='text no-sidebar margin-bottom'><p>A short text.</p></div>",
+        "<div class=teaser-text><p>{story}</p></div>",
+        "<dl><dt>Where</dt><dd><a href=/x>{address}</a></dd><dt>What</dt><dd>{story}</dd></dl>",
+        "<h2>Parts</h2><p>{story}</p>",
+    ],
+)
+def test_names_that_mean_something_else_lose_nothing(part: str) -> None:
+    part = part.format(story=STORY.replace("story", "part"), address="https://example.org/" * 4)
+    found = text(ARTICLE.format(part))
+    words = extract(f"<p>x</p>{part}".encode(), markdown=False).text.split()[1:]
+    assert words and " ".join(words) in " ".join(found.split())
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "<main><h1>T</h1><p class=lead>{lead}</p><div class=entry-content><p>{story}</p></div>",
+        "<div><h1>T</h1><div class=teaser-text><p>{lead}</p></div></div>"
+        "<div class=article-body><p>{story}</p></div>",
+        "<article><header><p>{lead}</p></header><div><p>{story}</p></div></article>",
+    ],
+)
+def test_the_lead_of_an_article_stays(page: str) -> None:
+    lead = "What is told here at length is, in short, that stories go on and on, as they do."
+    assert lead in text(page.format(lead=lead, story=STORY * 3))
+
+
+def test_an_anchor_that_is_never_closed_makes_no_link_of_what_follows() -> None:
+    """As DocBook writes XHTML: a browser opens the element, and never closes it."""
+    sections = "".join(
+        f"<div class=section><h2><a id=s{n}/>Section {n}</h2><p>{STORY}</p></div>" for n in range(3)
+    )
+    found = text(f"<body><h1>T</h1>{sections}")
+    assert found.count(STORY) == 3
+    # and where the page would harm a tree's builder
+    nested = "<div>" * 600 + f"<h1>T</h1>{sections}" + "</div>" * 600
+    assert text(nested).count(STORY) == 3
+
+
+def test_readings_of_characters_are_no_words() -> None:
+    assert "\u5b50\u3069\u3082" in text(
+        "<p><ruby>\u5b50<rp>(</rp><rt>\u3053</rt></ruby>\u3069\u3082</p>"
+    )
