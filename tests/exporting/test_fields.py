@@ -95,6 +95,12 @@ def test_rules_that_came_after_the_parse_are_told(tmp_path: Path) -> None:
     crawl.rules = RULES.replace("fields.", "fields.new_")
     (told,) = crawl.export("new").remarks
     assert told.startswith("no page has a field of fields.toml") and "parsed again" in told
+    crawl.rules = RULES + "".join(f"[rule.fields.new_{n}]\ncss = 'i'\n" for n in range(7))
+    (told,) = crawl.export("more").remarks
+    assert told.startswith(
+        "no page has a value of field_new_0, field_new_1, field_new_2, field_new_3, field_new_4"
+        " and 2 more: fields are taken when a page is parsed"
+    )
     crawl.rules = ""
     assert crawl.export("none").remarks == ()
 
