@@ -168,10 +168,7 @@ def run(
     )
 
 
-_PARSED_BEFORE = (
-    "fields are taken when a page is parsed, so pages that were parsed before must be parsed again"
-    " (`crawl parse DIR SEGMENT --reparse`); `crawl parsechecker` tells why a rule finds nothing"
-)
+_WHY = "`crawl parsechecker` tells why a rule finds nothing"
 _SHOWN_COLUMNS = 5
 
 
@@ -182,7 +179,11 @@ def _field_remarks(config: Config, report: Report) -> list[str]:
     if not columns or not counters["pages"]:
         return []
     if not counters["fields.pages"]:
-        return [f"no page has a field of {source}: {_PARSED_BEFORE}"]
+        return [
+            f"no page has a field of {source}: fields are taken when a page is parsed, so pages"
+            " that were parsed before must be parsed again (`crawl parse DIR SEGMENT --reparse`);"
+            f" {_WHY}"
+        ]
     remarks = []
     by_other_rules = {each.name: counters[f"fields.of_other_rules.{each.name}"] for each in columns}
     if others := sum(by_other_rules.values()):
@@ -198,8 +199,8 @@ def _field_remarks(config: Config, report: Report) -> list[str]:
     if absent:
         shown, more = ", ".join(absent[:_SHOWN_COLUMNS]), len(absent) - _SHOWN_COLUMNS
         remarks.append(
-            f"no page has a value of {shown}{f' and {more:,} more' if more > 0 else ''}:"
-            f" {_PARSED_BEFORE}"
+            f"no page has a value of {shown}{f' and {more:,} more' if more > 0 else ''}: if these"
+            f" rules came after the parse, `crawl parse DIR SEGMENT --reparse`; else {_WHY}"
         )
     return remarks
 

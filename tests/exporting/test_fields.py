@@ -104,7 +104,7 @@ def test_rules_that_came_after_the_parse_are_told(tmp_path: Path) -> None:
     (told,) = crawl.export("more").remarks
     assert told.startswith(
         "no page has a value of field_new_0, field_new_1, field_new_2, field_new_3, field_new_4"
-        " and 2 more: fields are taken when a page is parsed"
+        " and 2 more: if these rules came after the parse, `crawl parse "
     )
     crawl.rules = ""
     assert crawl.export("none").remarks == ()
