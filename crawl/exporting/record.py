@@ -149,6 +149,8 @@ class RecordMaker:
             except ValueError:  # the rules were others when the page was parsed
                 counters[f"fields.of_other_rules.{field.name}"] += 1
             found[field.column] = value
+            if value is not None:
+                counters[f"fields.found.{field.name}"] += 1
         if any(value is not None for value in found.values()):
             counters["fields.pages"] += 1
         return found

@@ -16,14 +16,15 @@ from typing import Any
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.model.content import Content
-from crawl.model.parse import Outlink
+from crawl.model.parse import Outlink, ParseStatus
 from crawl.model.tables import PARSE_DATA
-from crawl.parsing.fields.rule_file import EXPLAIN
+from crawl.parsing.fields.rule_file import EXPLAIN, field_rules
+from crawl.parsing.fields.rules import FieldRules
 from crawl.parsing.fields.stored import EXPLAINED_KEY, ExplainedField, explained_fields
 from crawl.parsing.link_lists import is_link_list
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
-from crawl.parsing.settings import MIME_TYPE_MAGIC
+from crawl.parsing.settings import MIME_TYPE_MAGIC, PARSEFILTER_ORDER
 from crawl.rules.outlinks import OutlinkRules, keep_links
 
 MOST_LINKS = 10_000
@@ -32,6 +33,8 @@ _MOST_REASONS = 300
 """Dropped links whose reason is looked up one by one."""
 _DROPPED = "outlinks_dropped."
 _PARSED_BY = "parsed_by."
+_FIELDS = "fields"
+_TOO_COSTLY = (ParseStatus.TIMEOUT, ParseStatus.MEMORY, ParseStatus.CRASHED)
 _ALL_LINKS = OutlinkRules(
     None, None, max_per_page=MOST_LINKS, max_length=2**31 - 1, ignored_rel=frozenset()
 )
@@ -102,6 +105,8 @@ class ParseChecker:
         config = config.with_values({EXPLAIN.name: True}, "the checker")
         self._plan = ParsePlan.from_config(config)
         self._exemptions = self._plan.build().exemptions
+        takes_fields = _FIELDS in config[PARSEFILTER_ORDER]
+        self._field_rules = field_rules(config) if takes_fields else FieldRules()
         self._sandbox = Sandbox(replace(self._plan, outlinks=_ALL_LINKS))
 
     def check(self, content: Content) -> PageCheck:
@@ -142,7 +147,9 @@ class ParseChecker:
         values = {name: row[name] for name in _DOCUMENT_COLUMNS}
         outlinks = [Outlink(**link) for link in row["outlinks"]]
         metadata = dict(row["metadata"])
-        fields = explained_fields(metadata)
+        fields = explained_fields(metadata) or suspected_rules(
+            self._field_rules, row["url"], row["status"]
+        )
         metadata.pop(EXPLAINED_KEY, None)
         rules = self._plan.outlinks
         if is_link_list(metadata):
@@ -163,6 +170,18 @@ class ParseChecker:
                 if plugin.exempts(source, target):
                     return True
         return False
+
+
+def suspected_rules(rules: FieldRules, url: str, status: str) -> tuple[ExplainedField, ...]:
+    """Of a page at which the parser ended: the rules of fields that were for it. An expression may
+    take as long as it likes, and nobody else says so."""
+    names = dict.fromkeys(rule.name for rule in rules.rules_for(url))
+    if not names or status not in _TOO_COSTLY:
+        return ()
+    which = f"rule {next(iter(names))} is" if len(names) == 1 else f"rules {', '.join(names)} are"
+    without = f"-D {PARSEFILTER_ORDER.name}=language"
+    problem = f"{which} for this URL, which may be why: try it without fields ({without})"
+    return (ExplainedField("*", "", "", (), False, problem),)
 
 
 _DOCUMENT_COLUMNS = tuple(

@@ -168,26 +168,41 @@ def run(
     )
 
 
+_WHY = "`crawl parsechecker` tells why a rule finds nothing"
+_SHOWN_COLUMNS = 5
+
+
 def _field_remarks(config: Config, report: Report) -> list[str]:
-    """Of rules that came after the parse: their columns are empty."""
-    source = config[FIELDS_FILE]
-    if field_rules(config) and report.counters["pages"] and not report.counters["fields.pages"]:
+    """Of columns that are empty, as where rules came after the parse."""
+    counters, source = report.counters, config[FIELDS_FILE]
+    columns = field_rules(config).columns()
+    if not columns or not counters["pages"]:
+        return []
+    if not counters["fields.pages"]:
         return [
             f"no page has a field of {source}: fields are taken when a page is parsed, so pages"
-            " that were parsed before must be parsed again; `crawl parsechecker` tells why a rule"
-            " finds nothing"
+            " that were parsed before must be parsed again (`crawl parse DIR SEGMENT --reparse`);"
+            f" {_WHY}"
         ]
-    others = sum(
-        count
-        for name, count in report.counters.items()
-        if name.startswith("fields.of_other_rules.")
-    )
-    if others:
-        return [
+    remarks = []
+    by_other_rules = {each.name: counters[f"fields.of_other_rules.{each.name}"] for each in columns}
+    if others := sum(by_other_rules.values()):
+        remarks.append(
             f"{others:,} values of fields are not of the kind that {source} says now: they were"
             " taken by other rules, and their columns are empty"
-        ]
-    return []
+        )
+    absent = [
+        each.column
+        for each in columns
+        if not counters[f"fields.found.{each.name}"] and not by_other_rules[each.name]
+    ]
+    if absent:
+        shown, more = ", ".join(absent[:_SHOWN_COLUMNS]), len(absent) - _SHOWN_COLUMNS
+        remarks.append(
+            f"no page has a value of {shown}{f' and {more:,} more' if more > 0 else ''}: if these"
+            f" rules came after the parse, `crawl parse DIR SEGMENT --reparse`; else {_WHY}"
+        )
+    return remarks
 
 
 @dataclass(frozen=True, slots=True)

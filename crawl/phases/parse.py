@@ -15,8 +15,9 @@ from crawl.buckets.runner import Runner
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS
-from crawl.errors import NothingToDo, UsageError
+from crawl.errors import NothingToDo, StorageError, UsageError
 from crawl.hints import command
+from crawl.model.derived_tables import INDEX, LINKDB, WEBGRAPH
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.task import ParseTask, ParseTaskResult, run_parse_task
@@ -65,7 +66,7 @@ class ParseResult:
     report: Report
     took_over: str | None
     remarks: tuple[str, ...] = ()
-    """Why hardly a page was parsed, or hardly a link is left."""
+    """Why hardly a page was parsed, or hardly a link is left; what was made of the old parse."""
 
 
 def check(config: Config) -> None:
@@ -140,10 +141,36 @@ def run(
             report.counters.update(part.counters)
         report.finished_ms = clock.now_ms()
         lock.verify()
+        is_replaced = _is_parsed(segment)
         publish(held, parts, report, clock)
         segment.folder.delete(PROGRESS)
         remarks = parse_remarks(crawl_dir.address, segment.name, report.counters)
+        if is_replaced:
+            remarks += _made_of_the_old(crawl_dir, segment.name)
         return ParseResult(segment.name, report, lock.took_over, tuple(remarks))
+
+
+_TAKE_SEGMENTS_IN = (
+    (LINKDB, "invertlinks", ("--again",)),
+    (WEBGRAPH, "webgraph", ("--again",)),
+    (INDEX, "index", ()),
+)
+"""Tables that take a segment's parse in once, and how they are told to do it again."""
+
+
+def _made_of_the_old(crawl_dir: CrawlDir, segment: str) -> list[str]:
+    """Tables that have the parse that was replaced; they count the segment as taken in."""
+    commands = []
+    for table, step, options in _TAKE_SEGMENTS_IN:
+        try:
+            snapshot = crawl_dir.dataset(table).current()
+        except StorageError:  # `crawl check` tells of it
+            continue
+        if snapshot is not None and segment in snapshot.applied:
+            commands.append(f"`{command(step, crawl_dir.address, segment, *options)}`")
+    if not commands:
+        return []
+    return [f"what was made of the parse before stays as it is until {', '.join(commands)}"]
 
 
 def _parse_group(task: ParseTask, group: tuple[int, tuple[PartFile, ...]]) -> ParseTaskResult:

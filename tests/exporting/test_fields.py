@@ -11,9 +11,14 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import yaml
 
+from crawl.buckets.runner import InProcess
 from crawl.config import Config
+from crawl.phases import parse
+from crawl.phases.parse import ParseOptions
+from crawl.testing.clock import ManualClock
 from tests.phases.exported import ExportedCrawl
 from tests.phases.indexed import Page
+from tests.phases.made import NOW
 
 A, B, C = (f"http://{host}/" for host in ("a.com", "b.com", "c.com"))
 RULES = """
@@ -95,8 +100,34 @@ def test_rules_that_came_after_the_parse_are_told(tmp_path: Path) -> None:
     crawl.rules = RULES.replace("fields.", "fields.new_")
     (told,) = crawl.export("new").remarks
     assert told.startswith("no page has a field of fields.toml") and "parsed again" in told
+    crawl.rules = RULES + "".join(f"[rule.fields.new_{n}]\ncss = 'i'\n" for n in range(7))
+    (told,) = crawl.export("more").remarks
+    assert told.startswith(
+        "no page has a value of field_new_0, field_new_1, field_new_2, field_new_3, field_new_4"
+        " and 2 more: if these rules came after the parse, `crawl parse "
+    )
     crawl.rules = ""
     assert crawl.export("none").remarks == ()
+
+
+def test_a_segment_that_is_parsed_again_says_what_has_the_old_parse(tmp_path: Path) -> None:
+    crawl = shop_crawl(tmp_path)
+    (name,) = (segment.name for segment in crawl.crawl_dir.segments.generated())
+
+    def parse_again() -> tuple[str, ...]:
+        options = ParseOptions(name, reparse=True)
+        return parse.run(
+            InProcess(), crawl.crawl_dir, crawl.config, options, ManualClock(NOW)
+        ).remarks
+
+    assert parse_again() == ()
+    crawl.index()
+    crawl.rules = RULES.replace("fields.day", "fields.sold")
+    (told,) = parse_again()
+    assert told.startswith("what was made of the parse before stays") and f"{name}`" in told
+    assert "sold" not in crawl.documents("jsonl")[A]
+    crawl.index(name)
+    assert crawl.documents("jsonl")[A]["sold"] == "2026-11-18"
 
 
 def test_structured_data_are_columns(tmp_path: Path) -> None:

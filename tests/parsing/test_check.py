@@ -15,7 +15,8 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse
 from crawl.model.status import Status
-from crawl.parsing.check import MOST_LINKS, ParseChecker, checked_links
+from crawl.parsing.check import MOST_LINKS, ParseChecker, checked_links, suspected_rules
+from crawl.parsing.fields.rule_file import read_rules
 from crawl.rules.outlinks import OutlinkRules
 
 pytestmark = pytest.mark.slow
@@ -145,3 +146,13 @@ def test_a_parser_that_dies_is_reported() -> None:
         (document,) = checker.check(_content(b"x")).documents
         assert document.status == "failed_crashed"
         assert document.links == ()
+
+
+def test_rules_that_may_have_cost_the_page_are_named() -> None:
+    rule = '[[rule]]\nhosts = "a.org"\nname = "{0}"\n[rule.fields.{0}]\ncss = "p"\n'
+    rules = read_rules(rule.format("x") + rule.format("y"), "fields.toml")
+    (told,) = suspected_rules(rules, PAGE, "failed_timeout")
+    assert told.problem.startswith("rules x, y are for this URL") and not told.rule
+    assert "-D parsefilter.order=language" in told.problem
+    assert suspected_rules(rules, PAGE, "failed_truncated") == ()
+    assert suspected_rules(rules, "http://b.org/", "failed_timeout") == ()

@@ -25,6 +25,8 @@ _LONGEST = 200
 _YES = frozenset(("true", "yes", "on", "1"))
 _NO = frozenset(("false", "no", "off", "0"))
 _GROUPS = "'’\u00a0\u202f\u2009 "
+_UNCERTAIN = re.compile(r"(?:^|[^\w])[.,]$")
+"""Before a number: it may be the end of a sentence, or belong to the number."""
 _LARGEST_INTEGER = 2**63 - 1
 
 
@@ -115,8 +117,10 @@ def from_text(text: str, kind: FieldKind) -> FieldValue | None:
 def _numbers(decimal: str) -> re.Pattern[str]:
     groups = "[" + _GROUPS + ("," if decimal == "." else ".") + "]"
     mark = re.escape(decimal)
+    whole = rf"(?:\d{{1,3}}(?:{groups}\d{{3}})++(?!\d)|\d++)(?:{mark}\d++)?"
     return re.compile(
-        rf"[-+−]?(?:\d{{1,3}}(?:{groups}\d{{3}})++(?!\d)|\d++)(?:{mark}\d++)?(?:[eE][-+]?\d{{1,3}})?",
+        rf"(?:(?P<sign>[-+−])(?:[A-Z]{{0,3}}[$€£¥₹] ?|[A-Z]{{3}} ?)?)?"
+        rf"(?P<number>(?:{whole}|(?<![\w.,]){mark}\d++)(?:[eE][-+]?\d{{1,3}})?)",
         re.ASCII,
     )
 
@@ -138,14 +142,17 @@ def _integer(text: str, decimal: str) -> int | None:
 
 
 def _written_number(text: str, decimal: str) -> str | None:
-    """The one number that the text has, as Python writes it; None where there are none or two."""
-    found = _numbers(decimal).findall(text)
-    if len(found) != 1:
+    """The one number that the text has, as Python writes it; None where there are none or two, or
+    where what stands before it is a sign as likely as none: `SKU-17`, `.5` for a decimal comma."""
+    found = list(_numbers(decimal).finditer(text))
+    if len(found) != 1 or _UNCERTAIN.search(text[: found[0].start()]):
         return None
-    plain = found[0].replace("−", "-")
+    sign, plain = found[0]["sign"] or "", found[0]["number"]
+    if sign and text[: found[0].start()][-1:].isalnum():
+        return None
     for mark in (*_GROUPS, "," if decimal == "." else "."):
         plain = plain.replace(mark, "")
-    return str(plain.replace(decimal, "."))
+    return sign.replace("−", "-") + str(plain.replace(decimal, "."))
 
 
 def _moment(text: str, form: str) -> datetime | None:

@@ -40,7 +40,7 @@ class Selector:
         except SelectolaxError:
             hint = "" if "::" not in self.text else " (the text is taken without ::text)"
             return f"{self.text!r} is no CSS selector{hint}"
-        except etree.XPathError as error:
+        except (etree.XPathError, ValueError) as error:  # ValueError: characters that XML has not
             return f"{self.text!r} is no XPath expression: {' '.join(str(error).split())}"
         return ""
 

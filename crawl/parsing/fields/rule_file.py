@@ -16,7 +16,7 @@ import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from pathlib import PurePath
 from typing import Any
 
@@ -26,6 +26,7 @@ from crawl.errors import ConfigError
 from crawl.parsing.fields.kinds import FieldKind, FieldValue, as_text, convert
 from crawl.parsing.fields.page_tree import Selector
 from crawl.parsing.fields.rules import FieldRule, FieldRules, PageRule, path_pattern
+from crawl.urls.parse import parse
 
 FILE: Property[str] = file(
     "parsefilter.fields.file",
@@ -122,9 +123,7 @@ def _rule(table: object, place: _Place) -> PageRule:
     hosts = _texts(table.get("hosts"), "hosts", place)
     if not hosts:
         raise place.wrong('hosts: which are they? Such as ["shop.example.org"], or ["*"] for all')
-    for host in hosts:
-        if not _HOST.fullmatch(host):
-            raise place.wrong(f"hosts: {host!r} is no host such as example.org, *.example.org or *")
+    hosts = [_host(host, place) for host in hosts]
     name = table.get("name", hosts[0])
     if not isinstance(name, str) or not _RULE_NAME.fullmatch(name):
         raise place.wrong(f"name: {name!r} is none: letters, digits, `-`, `_` and `.`")
@@ -140,13 +139,24 @@ def _rule(table: object, place: _Place) -> PageRule:
         raise place.wrong(f"more than {_MOST_FIELDS} fields")
     return PageRule(
         name,
-        tuple(host.lower() for host in hosts),
+        tuple(hosts),
         tuple(path_pattern(path) for path in paths),
         tuple(
             _field(key, value, _Place(place.source, place.text, place.rule, name, key))
             for key, value in fields.items()
         ),
     )
+
+
+def _host(pattern: str, place: _Place) -> str:
+    """The pattern with its host as URLs have it: `bücher.example` is `xn--bcher-kva.example`."""
+    if pattern == "*":
+        return pattern
+    below = "*." if pattern.startswith("*.") else ""
+    parts = parse(f"http://{pattern[len(below) :]}/") if _HOST.fullmatch(pattern) else None
+    if parts is None or str(parts) != f"http://{parts.host}/":
+        raise place.wrong(f"hosts: {pattern!r} is no host such as example.org, *.example.org or *")
+    return below + parts.host
 
 
 def _field(name: str, table: object, place: _Place) -> FieldRule:
@@ -170,8 +180,8 @@ def _field(name: str, table: object, place: _Place) -> FieldRule:
     form = _text(table, "format", place)
     if form and kind not in (FieldKind.DATE, FieldKind.DATETIME):
         raise place.wrong("format: of a date, such as %d/%m/%Y")
-    if form and "%" not in form:
-        raise place.wrong(f"format: {form!r} has no part of a date, such as %d/%m/%Y")
+    if form and (problem := _form_problem(form)):
+        raise place.wrong(f"format: {form!r} {problem}, such as %d/%m/%Y")
     return FieldRule(
         name,
         _selector(table, place),
@@ -211,6 +221,18 @@ def _pattern(expression: str, place: _Place) -> re.Pattern[str] | None:
         return re.compile(expression)
     except (re.error, RecursionError, OverflowError) as error:
         raise place.wrong(f"regex: {expression!r} is no regular expression: {error}") from None
+
+
+def _form_problem(form: str) -> str:
+    """Why no day is read by it; empty where one is."""
+    if "%" not in form:
+        return "has no part of a date"
+    day = datetime(2026, 11, 18, 22, 45, 51, tzinfo=UTC)
+    try:
+        read = datetime.strptime(day.strftime(form), form)  # noqa: DTZ007 (the year is looked at)
+    except ValueError:
+        return "is none that strptime reads"
+    return "" if read.year == day.year else "has no year"
 
 
 def _default(

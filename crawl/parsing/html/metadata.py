@@ -37,6 +37,9 @@ _MAX_ALTERNATES = 100
 _MAX_FEEDS = 20
 _MAX_JSON_LD = 65_536
 _MAX_TYPES = 20
+_WRAPPER_BEGIN = re.compile(r"(?:/\*|//)?\s*+(?:<!\[CDATA\[|<!--)(?:\s*+\*/)?")
+_WRAPPER_END = re.compile(r"(?:/\*|//)?\s*+(?:\]\]>|-->)(?:\s*+\*/)?\s*+\Z")
+_LONGEST_WRAPPER = 40
 
 _PERMANENT_AFTER = 5
 """Seconds, as in Nutch: a page that is shown for a while before its refresh has moved."""
@@ -110,7 +113,14 @@ class HtmlMetadata:
         if declared:
             self._http_equiv(declared.strip().lower(), content, is_noscript)
         name = attributes.get("name") or attributes.get("property") or attributes.get("itemprop")
-        if not name or len(name) > _MAX_NAME:
+        if name:
+            self._named(name, content)
+        other = attributes.get("property") or ""
+        if other != name and other.strip().lower().startswith(OPENGRAPH_PREFIXES):
+            self._named(other, content)  # name="description" property="og:description"
+
+    def _named(self, name: str, content: str) -> None:
+        if len(name) > _MAX_NAME:
             return
         name = name.strip().lower()
         if name in _NAMES or name.startswith(_PREFIXES):
@@ -169,9 +179,16 @@ class HtmlMetadata:
             self._count("structured.json_ld_too_long")
             return
         try:
-            found = json.loads(text, parse_constant=_refuse)
+            try:
+                found = json.loads(text, parse_constant=_refuse)
+            except ValueError:
+                found = json.loads(_unwrapped(text), parse_constant=_refuse, strict=False)
+                text = json.dumps(found, allow_nan=False)
         except (ValueError, RecursionError):
             self._count("structured.json_ld_malformed")
+            return
+        if len(text) > self._json_ld_left:
+            self._count("structured.json_ld_too_long")
             return
         self._json_ld.append(text)
         self._json_ld_left -= len(text)
@@ -244,6 +261,15 @@ class HtmlMetadata:
 def _bounded(url: str) -> str:
     """The URL, or nothing where it is too long: cut, it would be another URL."""
     return url if len(url) <= _MAX_URL else ""
+
+
+def _unwrapped(text: str) -> str:
+    """The JSON of a script that hides it from old parsers, by CDATA or a comment."""
+    begin = _WRAPPER_BEGIN.match(text)
+    if begin is None:
+        return text
+    end = _WRAPPER_END.search(text, max(begin.end(), len(text) - _LONGEST_WRAPPER))
+    return text[begin.end() : end.start() if end else len(text)]
 
 
 def _refuse(constant: str) -> None:

@@ -252,6 +252,10 @@ METADATA: dict[str, dict[str, str]] = {
         "og:title": "x",
         "twitter:card": "y",
     },
+    "<meta name=description property='og:description' content=x>": {
+        "description": "x",
+        "og:description": "x",
+    },
     "<meta property='og:image' content=/i.png>": {
         "og:image": "/i.png",
         "image": f"{HERE}/i.png",
@@ -276,6 +280,12 @@ METADATA: dict[str, dict[str, str]] = {
     '<script type="application/ld+json">{"@graph": [{"@type": "C"}, {"@type": "A"}]}</script>': {
         "json-ld": '[[{"@type": ["A", "B"]}, 1],{"@graph": [{"@type": "C"}, {"@type": "A"}]}]',
         "json-ld.type": "A B C",
+    },
+    '<script type="application/ld+json">//<![CDATA[\n{"@type": "A"}\n// ]]></script>'
+    '<script type="application/ld+json">/*<![CDATA[*/{"n": "a\tb\nc"}/*]]>*/</script>'
+    '<script type="application/ld+json"><!-- [] --></script>': {
+        "json-ld": '[{"@type": "A"},{"n": "a\\tb\\nc"},[]]',
+        "json-ld.type": "A",
     },
     '<script type="application/ld+json">{"x": NaN}</script>': {},
     '<script type="application/ld+json">{not json</script>': {},

@@ -113,6 +113,18 @@ def test_rules_are_for_their_hosts_and_paths() -> None:
     assert FieldsParseFilter(Config.of(files={"fields.toml": RULES})).filter(pdf, parse) is parse
 
 
+def test_a_host_may_be_written_as_people_read_it() -> None:
+    rules = """
+    [[rule]]
+    hosts = ["Bücher.example", "*.bücher.example"]
+    [rule.fields.a]
+    css = "p"
+    """
+    for host in ("bücher.example", "www.xn--bcher-kva.example"):
+        assert filtered("<p>x", f"https://{host}/", rules).metadata == {"field.a": "x"}
+    assert filtered("<p>x", "https://example/", rules).counts == {}
+
+
 def test_why_nothing_was_found_is_told() -> None:
     url = "https://www.example.org/product/1"
     parse = filtered("<span class=price>12.5.0</span><time>x</time>", url, explain=True)
@@ -195,6 +207,10 @@ _FIELD = _RULE + '[rule.fields.price]\ncss = "p"\n'
         (_FIELD + "list = true\ndefault = 'x'", "default: expected a list$"),
         (_FIELD + 'decimal = ","', "decimal: .* of a number$"),
         (_FIELD + 'format = "%d"', "format: of a date"),
+        (_FIELD + 'kind = "date"\nformat = "%Q"', "format: '%Q' is none that strptime reads"),
+        (_FIELD + 'kind = "date"\nformat = "%d %B"', "format: '%d %B' has no year, such as"),
+        (_RULE + '[rule.fields.a]\nxpath = "//p\\u0000"', r"xpath: .* is no XPath expression"),
+        ('[[rule]]\nhosts = ["a.org?x"]', r"hosts: 'a.org\?x' is no host"),
         (_RULE + '[rule.fields.a]\ncss = "p["', r"css: 'p\[' is no CSS selector$"),
         (_RULE + '[rule.fields.a]\ncss = "p::text"', "without ::text"),
         (_RULE + '[rule.fields.a]\nxpath = "//p["', r"xpath: '//p\[' is no XPath expression"),
