@@ -96,6 +96,20 @@ def test_relaxed_and_corrected_are_told(index: EmbeddedIndex) -> None:
     assert not index.search("maraton", NOW_MS, SearchOptions(typos=False)).hits
 
 
+def test_a_result_shows_what_the_page_is(index: EmbeddedIndex) -> None:
+    """Every value that was given, in a result as in the index."""
+    (found,) = index.search("oranges type:text/html", NOW_MS).values()["results"]
+    told = {name: found[name] for name in ("url", "host", "domain", "language", "type", "fetched")}
+    assert told == {
+        "url": "http://fruit.example/a",
+        "host": "fruit.example",
+        "domain": "fruit.example",
+        "language": "en",
+        "type": "text/html",
+        "fetched": "2001-09-09T01:46:40+00:00",
+    }
+
+
 def test_facets_count_all_that_match(index: EmbeddedIndex) -> None:
     answer = index.search("marathon", NOW_MS, SearchOptions(limit=1, facets=5))
     assert answer.facets == {
