@@ -110,6 +110,30 @@ def test_a_result_shows_what_the_page_is(index: EmbeddedIndex) -> None:
     }
 
 
+@pytest.mark.parametrize(
+    "query", ["marathon", "running shoes", "shoes marathon apples", "東京都の天気", "maraton shoes"]
+)
+def test_what_is_explained_sums_up_to_the_score(index: EmbeddedIndex, query: str) -> None:
+    others = Weights().other_fields
+    answer = index.search(query, NOW_MS, SearchOptions(explain=True))
+    assert answer.hits
+    for hit in answer.hits:
+        assert hit.ranking is not None
+        assert hit.ranking.total == hit.score
+        shares: dict[str, list[float]] = {}
+        for share in hit.ranking.shares:
+            shares.setdefault(share.word, []).append(share.value)
+        words = sum(
+            sum(values)
+            if word.startswith('"')
+            else max(values) * (1 - others) + sum(values) * others
+            for word, values in shares.items()
+        )
+        assert hit.ranking.words == pytest.approx(words, rel=1e-4)
+    together = any(share.word.startswith('"') for share in answer.hits[0].ranking.shares)
+    assert together == (query in ("running shoes", "東京都の天気"))
+
+
 def test_facets_count_all_that_match(index: EmbeddedIndex) -> None:
     answer = index.search("marathon", NOW_MS, SearchOptions(limit=1, facets=5))
     assert answer.facets == {
