@@ -272,16 +272,20 @@ def count_word(word: Word, collection: Collection) -> None:
     kept: list[FieldForms] = []
     most: list[int] = []
     for each in word.fields:
-        counts = {
-            form: [collection.pages_with(each.field, token) for token in form]
+        there = tuple(
+            form
             for form in each.forms
-        }
-        there = tuple(form for form, found in counts.items() if all(found))
+            if all(collection.has_page_with(each.field, token) for token in form)
+        )
         if not there:
             continue
         kept.append(FieldForms(each.field, there, each.weight))
         for place in range(max(map(len, there))):
-            with_token = sum(counts[form][place] for form in there if place < len(form))
+            with_token = sum(
+                collection.pages_with(each.field, form[place])
+                for form in there
+                if place < len(form)
+            )
             if place == len(most):
                 most.append(0)
             most[place] = max(most[place], with_token)
