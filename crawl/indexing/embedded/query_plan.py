@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import tantivy
 
+from crawl.errors import UsageError
 from crawl.indexing.embedded.collection import Collection
 from crawl.indexing.embedded.languages import group_of
 from crawl.indexing.embedded.query_filters import filter_queries
@@ -206,7 +207,11 @@ def plan_query(
                 continue  # punctuation
             room -= most
             if room < 0:
-                break
+                if is_phrase:
+                    raise UsageError(
+                        f"the query has more than {_MOST_TOKENS} words, those in quotes included"
+                    )
+                break  # pairs of a text without blanks: the first find it
             asked = word.fields
             count_word(word, collection)
             if not word.fields and typo_search is not None and not word.is_excluded:

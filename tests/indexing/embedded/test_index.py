@@ -333,6 +333,8 @@ def test_any_text_is_a_query(index: EmbeddedIndex, query: str) -> None:
         ("titel:x", "did you mean 'title'"),
         ("since:tomorrow x", "is no date"),
         ("a " * 33, "more than 32"),
+        (f'"{"marathon " * 65}"', "more than 64 words, those in quotes included"),
+        ("a-b-c " * 32, "more than 64 words"),
     ],
 )
 def test_wrong_queries_are_one_line(index: EmbeddedIndex, query: str, line: str) -> None:
