@@ -10,7 +10,7 @@ main text, which serves them better than the whole page, and ask for any of the 
 has all of them, as ours does. `fairness`: three tenths of the pages get other languages' labels, of
 languages whose stemmers leave Latin letters alone: how many queries have the same ten pages in the
 same order, and how far scores differ. `--links`: also texts of the pages' links as queries for the
-pages that they lead to, which nobody chose. The host's bound is off, as FTS5 and tantivy have
+pages that they lead to. The host's bound is off, as FTS5 and tantivy have
 none; `ours, 2 a host` has it. Exit code 1 where MRR is below another's, or a label changes an
 order.
 """
