@@ -1,6 +1,6 @@
 """How well a search finds a certain page of real documentation, beside SQLite FTS5 and tantivy.
 
-    ./scripts/bench/run search [--folder DIR] [--misses] [--json]
+    ./scripts/bench/run search [--folder DIR] [--links] [--misses] [--json]
 
 Debian's packages of six manuals in several languages, 60 queries of people who look for one certain
 page (search_queries.tsv, fixed before anything was tuned). MRR is the mean of 1/place of the first
@@ -9,8 +9,10 @@ stemmer and a title that counts five times, tantivy the schema of its tutorials;
 main text, which serves them better than the whole page, and ask for any of the words where no page
 has all of them, as ours does. `fairness`: three tenths of the pages get other languages' labels, of
 languages whose stemmers leave Latin letters alone: how many queries have the same ten pages in the
-same order, and how far scores differ. The host's bound is off, for FTS5 and tantivy have none;
-`ours, 2 a host` has it. Exit code 1 where MRR is below another's, or a label changes an order.
+same order, and how far scores differ. `--links`: also texts of the pages' links as queries for the
+pages that they lead to. The host's bound is off, as FTS5 and tantivy have
+none; `ours, 2 a host` has it. Exit code 1 where MRR is below another's, or a label changes an
+order.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ import shutil
 import sqlite3
 import sys
 import tempfile
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -53,6 +55,8 @@ FETCHED_MS = 1_790_000_000_000
 FOLDERS = 3
 QUERIES = Path(__file__).with_name("search_queries.tsv")
 _WORD = re.compile(r"\w+")
+_LINK_ITEMS, _LINK_WORDS = 800, 6
+_PLAIN_LINK = re.compile(r"[\w ,.]+")
 
 Ask = Callable[[str], Sequence[str]]
 """From a query to the URLs of the ten best pages."""
@@ -70,6 +74,25 @@ def known_items() -> list[KnownItem]:
     lines = QUERIES.read_text(encoding="utf-8").splitlines()
     rows = [line.split("\t") for line in lines if line and not line.startswith("#")]
     return [KnownItem(query, frozenset(urls.split("|"))) for query, urls in rows]
+
+
+def link_items(pages: Sequence[BenchPage]) -> list[KnownItem]:
+    """Texts of few links, that lead to one page; not of an alphabetical index, which has every name
+    of a manual as its own text."""
+    urls = {page.url for page in pages}
+    leads_to: dict[str, set[str]] = defaultdict(set)
+    links: Counter[str] = Counter()
+    for page in pages:
+        for url, text in set(page.links) if "/genindex" not in page.url else ():
+            if url in urls and url != page.url and 2 <= len(_WORD.findall(text)) <= _LINK_WORDS:
+                leads_to[text].add(url)
+                links[text] += 1
+    found = [
+        KnownItem(text, frozenset(right))
+        for text, right in leads_to.items()
+        if len(right) == 1 and links[text] <= _LINK_WORDS and _PLAIN_LINK.fullmatch(text)
+    ]
+    return sorted(found, key=lambda item: crc32(item.query.encode()))[:_LINK_ITEMS]
 
 
 def our_index(
@@ -140,7 +163,7 @@ def tantivy_alone(folder: Path, pages: Sequence[BenchPage]) -> Ask:
     searcher = index.searcher()
 
     def ask(query: str) -> list[str]:
-        words = " ".join(_WORD.findall(query))
+        words = " ".join(_WORD.findall(query.lower()))
         for conjunction in (True, False):
             parsed = index.parse_query(words, ["title", "body"], conjunction_by_default=conjunction)
             hits = searcher.search(parsed, 10).hits
@@ -217,6 +240,7 @@ def main() -> int:
     arguments = argparse.ArgumentParser(description=__doc__)
     kept = Path(tempfile.gettempdir(), "nutria-bench-search")
     arguments.add_argument("--folder", default=kept, help="for packages")
+    arguments.add_argument("--links", action="store_true", help="texts of links as queries, too")
     arguments.add_argument("--misses", action="store_true", help="show queries not found first")
     arguments.add_argument("--json", action="store_true")
     options = arguments.parse_args()
@@ -237,6 +261,16 @@ def main() -> int:
             "SQLite FTS5": judged(sqlite_fts5(place / "fts5", pages), items),
             "tantivy alone": judged(tantivy_alone(place / "tantivy", pages), items),
         }
+        if options.links:
+            others = link_items(pages)
+            results |= {
+                f"{name}: {len(others)} links": judged(ask, others)
+                for name, ask in (
+                    ("ours", asked_of(plain)),
+                    ("SQLite FTS5", sqlite_fts5(place / "links-fts5", pages)),
+                    ("tantivy", tantivy_alone(place / "links-tantivy", pages)),
+                )
+            }
         fair = fairness(place, pages, items)
     finally:
         shutil.rmtree(place, ignore_errors=True)
@@ -255,7 +289,7 @@ def _show(
     print(f"{pages:,} pages, {fair['queries']} queries")
     for name, found in results.items():
         print(
-            f"{name:20} MRR {found['mrr']:.3f}, first {found['first']}, top 3 {found['top_3']},"
+            f"{name:24} MRR {found['mrr']:.3f}, first {found['first']}, top 3 {found['top_3']},"
             f" top 10 {found['top_10']}"
         )
     print(

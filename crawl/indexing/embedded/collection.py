@@ -56,6 +56,14 @@ class Collection:
         """How many pages have a token in a field, deleted ones included."""
         return self.searcher.doc_freq(field, token)
 
+    def has_page_with(self, field: str, token: str) -> bool:
+        """Whether a page has a token in a field that was not deleted."""
+        count = self.pages_with(field, token)
+        if not count or count > self.counted_pages - self.pages:
+            return count > 0
+        query = tantivy.Query.term_query(schema(), field, token)
+        return bool(self.searcher.search(query, 1, count=False).hits)
+
 
 def _opened(places: Sequence[Path]) -> tuple[tantivy.Searcher, int]:
     together = Path(tempfile.mkdtemp(prefix="nutria-search-"))

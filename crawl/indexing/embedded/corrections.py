@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from crawl.indexing.embedded import typos
 from crawl.indexing.embedded.collection import Collection
 from crawl.indexing.embedded.query_plan import Word, cut_word
+from crawl.indexing.embedded.query_text import searched_words
 from crawl.indexing.embedded.record import stored_record
 from crawl.indexing.embedded.snippets import folded_text, is_near, words_of
 
@@ -43,8 +44,7 @@ class Corrections:
         for word in words:
             meant = self._meant(word, pages)
             if meant:
-                place = re.compile(rf"(?<!\w){re.escape(word.text)}(?!\w)", re.IGNORECASE)
-                found = place.sub(meant, found, count=1)  # letters and digits alone
+                found = _replaced(found, word.text, meant)
         return "" if found == query else found
 
     def _meant(self, word: Word, pages: int) -> str:
@@ -97,3 +97,13 @@ class Corrections:
                 for _, address in searcher.search(query, _SAMPLE, count=False).hits:
                     record = stored_record(searcher.doc(address))
                     yield record.title if field == "title" else record.text
+
+
+def _replaced(query: str, word: str, meant: str) -> str:
+    """The query with another word where it looks for this one first."""
+    place = re.compile(rf"(?<!\w){re.escape(word)}(?!\w)", re.IGNORECASE)
+    for begin, end in searched_words(query):
+        match = place.search(query, begin, end)
+        if match is not None:
+            return query[: match.start()] + meant + query[match.end() :]
+    return query

@@ -30,7 +30,7 @@ from crawl.indexing.embedded.collapse import Candidate, Collapse
 from crawl.indexing.embedded.collection import Collection
 from crawl.indexing.embedded.corrections import Corrections
 from crawl.indexing.embedded.languages import group_of
-from crawl.indexing.embedded.query_plan import QueryPlan, field_query, plan_query
+from crawl.indexing.embedded.query_plan import FieldForms, QueryPlan, field_query, plan_query
 from crawl.indexing.embedded.query_text import ParsedQuery, parse_query
 from crawl.indexing.embedded.ranking import Weights, log_of
 from crawl.indexing.embedded.record import Record, stored_record
@@ -218,24 +218,16 @@ class EmbeddedIndex:
 
     def _ranking(self, candidate: Candidate, plan: QueryPlan) -> Ranking:
         shares = []
-        for word in plan.words:
-            for each in word.fields if not word.is_excluded else ():
-                query = field_query(word, each, self._collection)
-                try:
-                    explained = query.explain(self._collection.searcher, candidate.address)
-                except ValueError:
-                    continue  # not in this field of this page
-                told = json.loads(explained.to_json())
-                shares.append(
-                    FieldShare(
-                        word.text,
-                        {"content": "text", fields_of.URL_WORDS: "url"}.get(each.field, each.field),
-                        told["value"],
-                        each.weight,
-                        word.idf,
-                        _frequency(told),
-                    )
-                )
+        for text, tells, each, query in self._parts(plan):
+            try:
+                explained = query.explain(self._collection.searcher, candidate.address)
+            except ValueError:
+                continue  # not in this field of this page
+            told = json.loads(explained.to_json())
+            name = {"content": "text", fields_of.URL_WORDS: "url"}.get(each.field, each.field)
+            shares.append(
+                FieldShare(text, name, told["value"], each.weight, tells, _frequency(told))
+            )
         return Ranking(
             candidate.words,
             candidate.links,
@@ -243,6 +235,17 @@ class EmbeddedIndex:
             candidate.page_score,
             tuple(shares),
         )
+
+    def _parts(self, plan: QueryPlan) -> Iterator[tuple[str, float, FieldForms, tantivy.Query]]:
+        """What adds to a page's words: each word in each field, and all of them beside each other,
+        which are told in quotes."""
+        counted = [word for word in plan.words if not word.is_excluded]
+        for word in counted:
+            for each in word.fields:
+                yield word.text, word.idf, each, field_query(word, each, self._collection)
+        together = f'"{" ".join(word.text for word in counted)}"'
+        for near in plan.near:
+            yield together, near.idf, near.beside, near.query(self._collection)
 
     def _facets(self, plan: QueryPlan, most: int, least: int | None) -> dict[str, dict[str, int]]:
         """The commonest hosts and languages of all pages that match."""

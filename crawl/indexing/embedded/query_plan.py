@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import tantivy
 
+from crawl.errors import UsageError
 from crawl.indexing.embedded.collection import Collection
 from crawl.indexing.embedded.languages import group_of
 from crawl.indexing.embedded.query_filters import filter_queries
@@ -206,7 +207,11 @@ def plan_query(
                 continue  # punctuation
             room -= most
             if room < 0:
-                break
+                if is_phrase:
+                    raise UsageError(
+                        f"the query has more than {_MOST_TOKENS} words, those in quotes included"
+                    )
+                break  # pairs of a text without blanks: the first find it
             asked = word.fields
             count_word(word, collection)
             if not word.fields and typo_search is not None and not word.is_excluded:
@@ -272,16 +277,20 @@ def count_word(word: Word, collection: Collection) -> None:
     kept: list[FieldForms] = []
     most: list[int] = []
     for each in word.fields:
-        counts = {
-            form: [collection.pages_with(each.field, token) for token in form]
+        there = tuple(
+            form
             for form in each.forms
-        }
-        there = tuple(form for form, found in counts.items() if all(found))
+            if all(collection.has_page_with(each.field, token) for token in form)
+        )
         if not there:
             continue
         kept.append(FieldForms(each.field, there, each.weight))
         for place in range(max(map(len, there))):
-            with_token = sum(counts[form][place] for form in there if place < len(form))
+            with_token = sum(
+                collection.pages_with(each.field, form[place])
+                for form in there
+                if place < len(form)
+            )
             if place == len(most):
                 most.append(0)
             most[place] = max(most[place], with_token)

@@ -10,6 +10,7 @@ anybody: it is bounded, and anything that is not understood is a word.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
@@ -136,6 +137,14 @@ def parse_query(text: str, now_ms: int) -> ParsedQuery:
     if not words and not parsed.restricts:
         raise UsageError("the query is empty")
     return parsed
+
+
+def searched_words(text: str) -> Iterator[tuple[int, int]]:
+    """The places of a query's words: not of those in quotes, after a minus or of other fields."""
+    for match in _CLAUSE.finditer(text):
+        field = (match["field"] or "").lower()
+        if match["word"] and not match["minus"] and (not field or field in WORD_FIELDS):
+            yield match.span("word")
 
 
 def _require_value(field: str) -> None:

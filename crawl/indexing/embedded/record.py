@@ -126,15 +126,15 @@ class DocumentMaker:
             document.add_text(fields_of.TYPE, kind)
         document.add_text(fields_of.URL_WORDS, url_words(url))
         joined = "\n".join(anchors)[:_LONGEST_ANCHORS]
-        for kind, text in (
+        for name, text in (
             ("title", title),
             ("anchor", joined),
             ("content", content),
             ("rest", rest),
         ):
-            words = cut_text(spaced(text), group) if text else _NO_WORDS.get(kind)
+            words = cut_text(spaced(text), group) if text else _NO_WORDS.get(name)
             if words:
-                document.add_text(kind, words)
+                document.add_text(name, words)
         document.add_text(fields_of.GROUP, group)
         if extra:
             document.add_json(fields_of.EXTRA, extra)

@@ -40,6 +40,9 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> EmbeddedIndex:
         ("vaccum anlyze", "vacuum analyze"),
         ("Vaccum tables -oracle", "vacuum tables -oracle"),
         ("lang:en anlyze", "lang:en analyze"),
+        ("-host:vaccum.example vaccum", "-host:vaccum.example vacuum"),
+        ("-vaccum text:vaccum", "-vaccum text:vacuum"),
+        ("vaccum vaccum", "vacuum vacuum"),
         ("gesaubrt am rhien", "gesäubert am rhein"),
         ("partitoning constrants", "partitioning constraints"),
         ("vacumm", "vacuum"),  # one page has it, and thirty the other

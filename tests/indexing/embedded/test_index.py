@@ -96,6 +96,42 @@ def test_relaxed_and_corrected_are_told(index: EmbeddedIndex) -> None:
     assert not index.search("maraton", NOW_MS, SearchOptions(typos=False)).hits
 
 
+def test_a_result_shows_what_the_page_is(index: EmbeddedIndex) -> None:
+    """Every value that was given, in a result as in the index."""
+    (found,) = index.search("oranges type:text/html", NOW_MS).values()["results"]
+    told = {name: found[name] for name in ("url", "host", "domain", "language", "type", "fetched")}
+    assert told == {
+        "url": "http://fruit.example/a",
+        "host": "fruit.example",
+        "domain": "fruit.example",
+        "language": "en",
+        "type": "text/html",
+        "fetched": "2001-09-09T01:46:40+00:00",
+    }
+
+
+@pytest.mark.parametrize(
+    "query", ["marathon", "running shoes", "shoes marathon apples", "東京都の天気", "maraton shoes"]
+)
+def test_what_is_explained_sums_up_to_the_score(index: EmbeddedIndex, query: str) -> None:
+    others = Weights().other_fields
+    answer = index.search(query, NOW_MS, SearchOptions(explain=True))
+    assert answer.hits
+    has_beside = []
+    for hit in answer.hits:
+        assert hit.ranking is not None
+        assert hit.ranking.total == hit.score
+        shares: dict[str, list[float]] = {}
+        for share in hit.ranking.shares:
+            shares.setdefault(share.word, []).append(share.value)
+        beside = [word for word in shares if word.startswith('"')]
+        words = sum(sum(shares.pop(word)) for word in beside)
+        words += sum(max(each) * (1 - others) + sum(each) * others for each in shares.values())
+        assert hit.ranking.words == pytest.approx(words, rel=1e-4)
+        has_beside.append(bool(beside))
+    assert has_beside[0] == (query in ("running shoes", "東京都の天気"))
+
+
 def test_facets_count_all_that_match(index: EmbeddedIndex) -> None:
     answer = index.search("marathon", NOW_MS, SearchOptions(limit=1, facets=5))
     assert answer.facets == {
@@ -295,6 +331,8 @@ def test_any_text_is_a_query(index: EmbeddedIndex, query: str) -> None:
         ("titel:x", "did you mean 'title'"),
         ("since:tomorrow x", "is no date"),
         ("a " * 33, "more than 32"),
+        (f'"{"marathon " * 65}"', "more than 64 words, those in quotes included"),
+        ("a-b-c " * 32, "more than 64 words"),
     ],
 )
 def test_wrong_queries_are_one_line(index: EmbeddedIndex, query: str, line: str) -> None:

@@ -11,6 +11,7 @@ import tantivy
 from crawl.indexing.embedded import query_plan, typos
 from crawl.indexing.embedded.answers import SearchOptions
 from crawl.indexing.embedded.index import EmbeddedIndex
+from crawl.indexing.embedded.writer import EmbeddedIndexWriter
 from tests.indexing.embedded.made import PAGES, index_pages, opened
 
 NOW_MS = 1_800_000_000_000
@@ -85,6 +86,21 @@ def test_fields_and_folders_count_too(tmp_path: Path, monkeypatch: pytest.Monkey
     assert answer.uncorrected == (second,)
     monkeypatch.undo()
     assert found.search(f"{first} {second}", NOW_MS).uncorrected == ()
+
+
+def test_a_word_that_only_deleted_pages_had_is_looked_for_with_typos(tmp_path: Path) -> None:
+    """tantivy counts them until it merges them away."""
+    first, then = str(tmp_path / "first"), str(tmp_path / "then")
+    slip = {"url": "http://slip.example/", "content": "vaccum the tabels", "lang": "en"}
+    with EmbeddedIndexWriter(first) as writer:
+        writer.add({"url": "http://a.example/", "content": "vacuum the tables", "lang": "en"})
+        writer.add(slip)
+    with EmbeddedIndexWriter.start_from(first, then) as writer:
+        writer.delete(str(slip["url"]))
+    assert EmbeddedIndex([first]).search("vaccum", NOW_MS).corrected == ()
+    answer = EmbeddedIndex([then]).search("vaccum tables", NOW_MS)
+    assert [hit.record.url for hit in answer.hits] == ["http://a.example/"]
+    assert (answer.corrected, answer.did_you_mean) == (("vaccum",), "vacuum tables")
 
 
 @pytest.mark.parametrize(
