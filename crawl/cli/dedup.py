@@ -19,7 +19,7 @@ from crawl.cli.common.options import (
 from crawl.cli.common.output import echo, print_json, print_remarks, print_table, remark
 from crawl.config import Config
 from crawl.printable import CELL, printable
-from crawl.rules.dedup import DEFAULT_ORDER
+from crawl.rules.dedup import DEFAULT_ORDER, Nearness
 from crawl.spark.runners import SparkOptions
 
 if TYPE_CHECKING:
@@ -48,8 +48,8 @@ _REPORTED = 1000
     "--near",
     metavar="MEASURE",
     help="Also mark pages that are nearly the same and have the same title: jaccard[=SHARE] of the"
-    " word triples of their main texts (default: 0.9), or hamming[=BITS] of simhashes as signatures"
-    " (default: 3).",
+    f" word triples of their main texts (default: {Nearness.parse('jaccard').threshold:g}), or"
+    f" hamming[=BITS] of simhashes as signatures (default: {Nearness.parse('hamming').bits}).",
 )
 @click.option(
     "--preview",

@@ -102,6 +102,13 @@ def command(
         print_json(answer.values())
     else:
         _show(answer)
+    ways = [
+        *(["--per-host 0 shows any number of one host"] if per_host != 0 else []),
+        *([] if duplicates else ["--duplicates shows those with nearly the same text"]),
+    ]
+    hidden = answer.total - offset - len(answer.hits)
+    if ways and hidden > 0 and len(answer.hits) < limit:
+        remark(f"search: {hidden:,} more are not shown: {', '.join(ways)}")
     for line in behind_lines(CrawlDir(crawl_dir), ("index", "clean")):
         remark(f"search: {line}")
     return 0 if answer.hits else NOT_FOUND

@@ -252,7 +252,7 @@ class Phases(Handle):
             done.report,
             segments=(done.segment,),
             complete=done.complete,
-            remarks=(done.took_over,),
+            remarks=(*done.remarks, done.took_over),
         )
         if interrupted():
             raise Interrupted("interrupted", result)

@@ -5,13 +5,17 @@ Each cause is a counter of the phase's report; `few_left` names the one that wei
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping, Sequence
 from math import ceil
 
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
+from crawl.counters import Counters
 from crawl.hints import command
 from crawl.phases.few_left import LeftOut, few_left, keeps_them
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import FETCH, PARSE
 
 _DAY_S = 86_400
 _URL_FILTERS = "the URL filters (urlfilter.order)"
@@ -61,6 +65,88 @@ def generate_remarks(address: str, config: Config, counters: _Counts) -> list[st
     return few_left("URLs", _count(counters, "records"), 0, left_out)
 
 
+def fetch_remarks(address: str, counters: _Counts) -> list[str]:
+    """Why hardly a page was fetched."""
+    every = shlex.quote("*")
+    again = f"`{command('refresh', address, every, '--gone')}`, then"
+
+    def run(words: str) -> str:
+        return f"`{command('run', address)} {words}`"
+
+    answers = {
+        name.removeprefix(_ANSWERS): count
+        for name, count in counters.items()
+        if name.startswith(_ANSWERS) and count
+    }
+    handed_back = {
+        name.removeprefix(_HANDED_BACK): count
+        for name, count in counters.items()
+        if name.startswith(_HANDED_BACK) and count
+    }
+    refused = answers.pop("address_refused", 0)
+    redirects = {
+        "external": "db.ignore.external.links",
+        "internal": "db.ignore.internal.links",
+    }
+    left_out = [
+        LeftOut(_count(counters, "robots_denied"), "robots.txt, which forbids them"),
+        LeftOut(
+            refused,
+            "http.filter.ipaddress.*, by which private and loopback addresses are not asked",
+            f"{again} {run('-D http.filter.ipaddress.allow.private=true')} asks them",
+        ),
+        *(
+            LeftOut(
+                _count(counters, f"redirects_dropped.{reason}"),
+                f"{name}, as they redirect and db.ignore.also.redirects is set",
+                f"{again} {run('-D db.ignore.also.redirects=false')} follows them",
+            )
+            for reason, name in redirects.items()
+        ),
+        LeftOut(
+            _count(counters, "redirects_dropped.filtered"),
+            f"{_URL_FILTERS}, which reject what they redirect to",
+        ),
+        *(
+            LeftOut(count, _answered(answer), f"`{command('explain', address)} URL` tells more")
+            for answer, count in answers.items()
+            if not answer.startswith(("http_2", "http_3"))
+        ),
+        LeftOut(
+            handed_back.pop("robots_deferred", 0),
+            "robots.txt, which their hosts do not give at the moment",
+            f"`{command('status', address)}` tells when they are asked again",
+        ),
+        LeftOut(
+            handed_back.pop("crawl_delay_too_long", 0),
+            "fetcher.max.crawl.delay, as their hosts want longer pauses",
+            f"{run('-D fetcher.max.crawl.delay=-1')} keeps them",
+        ),
+        *(
+            LeftOut(count, f"being put off ({reason.replace('_', ' ')})", "they stay due")
+            for reason, count in handed_back.items()
+        ),
+    ]
+    moved = _count(counters, "fetch_redir_temp") + _count(counters, "fetch_redir_perm")
+    dropped = sum(
+        _count(counters, f"redirects_dropped.{reason}") for reason in (*redirects, "filtered")
+    )
+    kept = _count(counters, "fetch_success") + _count(counters, "fetch_notmodified")
+    kept += max(0, moved - dropped)
+    total = kept + sum(each.count for each in left_out)
+    return few_left("URLs", total, kept, left_out, "fetched")
+
+
+def _answered(answer: str) -> str:
+    """What a server's answer, by the name under which it is counted, is called as a cause."""
+    is_code = answer.startswith("http_")
+    said = answer.removeprefix("http_") if is_code else answer.replace("_", " ")
+    return f"their servers, which answered {said}" if is_code else f"their servers: {said}"
+
+
+_ANSWERS, _HANDED_BACK = "answers.", "handed_back."
+
+
 def parse_remarks(address: str, segment: str, counters: _Counts) -> list[str]:
     """Why no page was parsed, or no link of the pages is left."""
     again = command("parse", address, segment, "--reparse")
@@ -107,6 +193,24 @@ def parse_remarks(address: str, segment: str, counters: _Counts) -> list[str]:
         *few_left("pages", _count(counters, "pages"), parsed, pages),
         *few_left("links", total, kept + _count(counters, "outlinks_dropped.duplicate"), links),
     ]
+
+
+def no_links_remarks(crawl_dir: CrawlDir, phase: str, names: Sequence[str]) -> list[str]:
+    """What a phase that takes links says where the pages of the segments have none: the reason,
+    too, where their fetch or their parse has told one."""
+    fetched, parsed = Counters(), Counters()
+    for name in names:
+        segment = crawl_dir.segments.segment(name)
+        fetched.update(segment.report(FETCH).get("counters", {}))
+        parsed.update(segment.report(PARSE).get("counters", {}))
+    address = crawl_dir.address
+    one = names[0] if len(names) == 1 else "SEGMENT"
+    why = [*fetch_remarks(address, fetched), *parse_remarks(address, one, parsed)]
+    line = "the pages of these segments have no links"
+    if why:
+        again = command(phase, address, *names, "--again")
+        line += f"; once a parse keeps some, `{again}` takes them in"
+    return [line, *why]
 
 
 def pages_remarks(address: str, done: str, kept: int, counters: _Counts) -> list[str]:

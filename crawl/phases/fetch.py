@@ -40,6 +40,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
+from crawl.phases.empty_results import fetch_remarks
 from crawl.phases.hand_over import HandOverTask, handed_over, publish_handed_over
 from crawl.phases.observed import observed
 from crawl.phases.tail import TailCutter, is_tail_cut, last_round_costs
@@ -79,6 +80,8 @@ class FetchResult:
     report: Report
     complete: bool
     took_over: str | None
+    remarks: tuple[str, ...] = ()
+    """Why hardly a page was fetched."""
 
 
 def check(config: Config) -> None:
@@ -204,7 +207,8 @@ def run(
             held.publish(table, manifests[table])
         segment.folder.delete(STOP)
         took_over = lock.took_over or fetching.took_over
-        return FetchResult(segment.name, report, complete, took_over)
+        remarks = fetch_remarks(crawl_dir.address, report.counters) if complete else ()
+        return FetchResult(segment.name, report, complete, took_over, tuple(remarks))
 
 
 def _tail_cutter(

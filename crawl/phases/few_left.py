@@ -23,14 +23,16 @@ class LeftOut:
     """What to do about it; a command line is in backquotes."""
 
 
-def few_left(things: str, total: int, kept: int, left_out: Iterable[LeftOut]) -> list[str]:
+def few_left(
+    things: str, total: int, kept: int, left_out: Iterable[LeftOut], become: str = "left"
+) -> list[str]:
     """The remark on a result of which nearly nothing is left, with its main reason; none where
-    enough is left, or there was nothing to begin with."""
+    enough is left, or there was nothing to begin with. `become`: what those that are kept are."""
     if not total or kept * _NEARLY_ALL >= total:
         return []
     reasons = sorted(left_out, key=lambda each: -each.count)
     number = "none" if not kept else f"only {kept:,}"
-    line = f"{number} of {total:,} {things} {'is' if kept == 1 else 'are'} left"
+    line = f"{number} of {total:,} {things} {'is' if kept == 1 else 'are'} {become}"
     if reasons and reasons[0].count:
         main = reasons[0]
         line += f": {main.count:,} were left out by {main.cause}"

@@ -25,6 +25,7 @@ from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.hints import command
 from crawl.model.report import Report
+from crawl.phases.empty_results import no_links_remarks
 from crawl.phases.few_left import LeftOut, few_left, keeps_them
 from crawl.phases.link_sites import find_link_sites, rules_before, sites_note
 from crawl.phases.linkdb import (
@@ -197,7 +198,7 @@ def _remarks(
             " (linkdb.ignore.internal.links=auto; false keeps them)"
         )
     if not counters["links"]:
-        return [*remarks, "the pages of these segments have no links"]
+        return [*remarks, *no_links_remarks(crawl_dir, "invertlinks", names)]
     again = command("invertlinks", crawl_dir.address, *names, "--again")
     left_out = [
         LeftOut(

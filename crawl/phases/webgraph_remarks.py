@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 
 from crawl.hints import command
 from crawl.model.report import Report
+from crawl.phases.empty_results import no_links_remarks
 from crawl.phases.few_left import LeftOut, few_left, keeps_them
 from crawl.phases.link_sites import known_sites
 from crawl.rules.anchors import UNFOLLOWABLE
@@ -42,7 +43,7 @@ def webgraph_remarks(
             " keeps them)"
         )
     if not counters["links"]:
-        return [*remarks, "the pages of these segments have no links"]
+        return [*remarks, *no_links_remarks(crawl_dir, "webgraph", names)]
     again = keeps_them(f"{command('webgraph', crawl_dir.address, *names, '--again')} {_ALL_LINKS}")
     left_out = [
         LeftOut(counters[f"dropped.{reason}"], cause, remedy)

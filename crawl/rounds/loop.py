@@ -266,6 +266,8 @@ class RoundLoop:
                 bounding=self.bounding,
             )
         _remark(lane, due, done.took_over)
+        if not self.rounds and not self._idle:  # later it is no news that nothing is due
+            _remark(lane, due, *done.remarks)
         self._hosts_waiting = done.report.counters["hosts_waiting"]
         self._next_host_ms = done.next_host_ms
         if done.segments:
@@ -324,7 +326,7 @@ class RoundLoop:
                 lane.runner, self.directory, config, options, self.clock, self.interrupted
             )
         self._fetched_at = self.clock.monotonic()
-        _remark(lane, due, done.took_over)
+        _remark(lane, due, done.took_over, *done.remarks)
         return None if done.complete else StopReason.INTERRUPTED
 
     def _parse(self, due: NextStep, lane: Lane) -> StopReason | None:
@@ -332,7 +334,7 @@ class RoundLoop:
         options = ParseOptions(segment=name, steal_lock=self.steal_lock)
         with self._timed(due, lane), lane.parsing(self.directory.segments.segment(name)):
             done = parse.run(lane.runner, self.directory, self.config, options, self.clock)
-        _remark(lane, due, done.took_over)
+        _remark(lane, due, done.took_over, *done.remarks)
         return None
 
     def _update(self, due: NextStep, lane: Lane) -> StopReason | None:

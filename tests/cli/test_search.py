@@ -39,6 +39,20 @@ def test_results_for_people(crawl_dir: str, crawl: Caller) -> None:
     assert "search: 2 pages in " in shown.err
 
 
+def test_pages_that_were_found_and_are_not_shown_are_told(tmp_path: Path, crawl: Caller) -> None:
+    texts = ("one about the osprey", "osprey and herring", "why an osprey dives", "osprey eggs")
+    pages = [
+        {"url": f"http://bird.example/{number}", "title": f"{number}", "content": text}
+        for number, text in enumerate(texts)
+    ]
+    index_pages(tmp_path, pages)
+    few = crawl("search", tmp_path, "osprey")
+    assert "search: 2 more are not shown: --per-host 0 shows any number of one host" in few.err
+    assert "more are not shown" not in crawl("search", tmp_path, "osprey", "--per-host", 0).err
+    assert "more are not shown" not in crawl("search", tmp_path, "osprey", "--limit", 2).err
+    assert "more are not shown" not in crawl("search", tmp_path, "osprey", "--json").out
+
+
 def test_results_for_programs(crawl_dir: str, crawl: Caller) -> None:
     found = crawl("search", crawl_dir, "東京", "--json", "--limit", "1").json
     assert found["total"] == 1

@@ -14,6 +14,7 @@ from crawl.cli.main import COMMANDS
 from crawl.config import Config, load
 from crawl.counters import Counters
 from crawl.phases.empty_results import (
+    fetch_remarks,
     generate_remarks,
     merge_remarks,
     pages_remarks,
@@ -38,11 +39,22 @@ LINK_REASONS = (
 )
 
 
+FETCH_REASONS = (
+    *("robots_denied", "answers.address_refused", "answers.unknown_host", "answers.http_503"),
+    *("redirects_dropped.external", "redirects_dropped.internal", "redirects_dropped.filtered"),
+    *("handed_back.robots_deferred", "handed_back.crawl_delay_too_long", "handed_back.time_limit"),
+)
+
+
 def remarks() -> list[tuple[str, list[str]]]:
     found = [
         (reason, generate_remarks(DIR, Config(), Counters({"records": 7, reason: 7})))
         for reason in SELECTION_REASONS
     ]
+    for reason in FETCH_REASONS:
+        moved = 7 if reason.startswith("redirects_") else 0
+        brought = Counters({"fetch_redir_perm": moved, "answers.http_301": moved, reason: 7})
+        found.append((reason, fetch_remarks(DIR, brought)))
     for reason in LINK_REASONS:
         counters = {"pages": 1, "parse.success": 1, "outlinks": 7, f"outlinks_dropped.{reason}": 7}
         found.append((f"link {reason}", parse_remarks(DIR, SEGMENT, Counters(counters))))
@@ -78,6 +90,8 @@ def test_what_brought_something_is_not_remarked_on() -> None:
     assert not few_left("links", 0, 0, [])
     assert not pages_remarks(DIR, "export", 3, Counters({"skipped.gone": 3}))
     assert not parse_remarks(DIR, SEGMENT, Counters({"pages": 1, "parse.success": 1}))
+    assert not fetch_remarks(DIR, Counters({"fetch_success": 1, "answers.http_404": 99}))
+    assert not fetch_remarks(DIR, Counters({"fetch_redir_temp": 1, "answers.http_302": 1}))
     repeated = Counters(
         {"pages": 1, "parse.success": 1, "outlinks": 200, "outlinks_kept": 1}
         | {"outlinks_dropped.duplicate": 199}

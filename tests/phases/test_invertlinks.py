@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.errors import ConfigError, NothingToDo, UsageError
+from crawl.model.report import Report
 from crawl.phases.linkdb import linkdb_of
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import PARSE
 from tests.examples import scaled
 from tests.phases.linking import (
     LinkingPage,
@@ -288,3 +290,14 @@ def test_what_leaves_no_link_is_named_with_what_mends_it(tmp_path: Path) -> None
     )
     bare = parsed_crawl(tmp_path / "bare", **{f"s{ONE}": [LinkingPage("http://a.org/", ())]})
     assert invert(bare, **AUTO).remarks == ("the pages of these segments have no links",)
+
+
+def test_where_parse_has_kept_no_link_its_reason_is_named(tmp_path: Path) -> None:
+    directory = parsed_crawl(tmp_path, **{f"s{ONE}": [LinkingPage("http://a.org/", ())]})
+    parsed = Report("parse", 0, "", {})
+    parsed.counters.update({"pages": 1, "parse.success": 1, "outlinks": 2})
+    parsed.counters["outlinks_dropped.external"] = 2
+    directory.segments.segment(ONE).write_report(PARSE, parsed)
+    first, reason = invert(directory, **AUTO).remarks
+    assert f"`crawl invertlinks {directory.address} {ONE} --again` takes them in" in first
+    assert f"{ONE} --reparse -D db.ignore.external.links=false` keeps them" in reason

@@ -132,6 +132,25 @@ def test_seeds_of_no_use_matter_only_to_a_crawl_that_has_nothing_else(played: Pl
     assert "none of the 1 seed lines is usable" in diary.remarked[0]
 
 
+def test_rounds_that_bring_nothing_say_why(played: Played) -> None:
+    played.config = played.config.with_values({"db.ignore.internal.links": True})
+    diary = Diary()
+    played.run_rounds(LoopOptions(1), seeded=True, diary=diary)
+    (line,) = diary.remarked
+    assert "none of 3 links are left: 3 were left out by db.ignore.internal.links" in line
+    idle = Diary()
+    played.run_rounds(LoopOptions(UNBOUNDED), diary=idle)
+    (line,) = idle.remarked
+    assert "none of 1 URLs are left: 1 were left out by the schedule" in line
+
+
+def test_a_fetch_that_brings_nothing_says_why(played: Played) -> None:
+    played.seeds.write_text("http://a.test/nowhere\n")
+    diary = Diary()
+    played.run_rounds(LoopOptions(1), seeded=True, diary=diary)
+    assert "none of 1 URLs are fetched: 1 were left out by their servers" in diary.remarked[0]
+
+
 def test_as_many_rounds_as_asked_for(played: Played) -> None:
     assert played.run_rounds(LoopOptions(1), seeded=True).ending is StopReason.ROUNDS_DONE
     assert played.stages == [Stage.UPDATED]
@@ -180,7 +199,9 @@ def test_a_fault_of_a_phase_is_raised_as_it_is(
 def test_a_step_that_changes_nothing_is_not_done_for_ever(
     played: Played, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parse, "run", lambda *arguments: type("", (), {"took_over": None}))
+    monkeypatch.setattr(
+        parse, "run", lambda *arguments: type("", (), {"took_over": None, "remarks": ()})
+    )
     with pytest.raises(EnvironmentFault, match=r"parse of \d{14} left it as it was"):
         played.run_rounds(LoopOptions(1), seeded=True)
 
