@@ -351,19 +351,30 @@ def _is_only_link(block: Block, around: str) -> bool:
 
 def _with_beginning(outline: Outline, found: list[Block], dropped: list[bool]) -> list[Block]:
     """With the page's first heading, and the lead behind it, where they stand before the container
-    that was chosen."""
+    that was chosen; and with the sections that stand in a header with that heading."""
     if any(block.level == 1 for block in found):
         return found
+    containers = outline.containers
     beginning: list[Block] = []
+    header: list[Block] = []
+    """Behind the first heading, in its own container or one in that."""
     for block in outline.blocks:
         if block is found[0]:
             break
-        if dropped[block.container]:
+        at = block.container
+        if dropped[at]:
             continue
         if block.level == 1:
-            beginning = [block]
-        elif beginning and _is_lead(block):
-            beginning.append(block)
+            beginning, header = [block], []
+        elif beginning:
+            if beginning[0].container in (at, containers[at].parent):
+                header.append(block)
+            if _is_lead(block):
+                beginning.append(block)
+    if any(block.level for block in header) and not _is_below(
+        containers, found[0].container, beginning[0].container
+    ):
+        return [beginning[0], *header, *found]
     return beginning + found
 
 

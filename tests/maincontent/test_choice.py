@@ -235,3 +235,14 @@ def test_links_to_a_place_itself_are_not_said() -> None:
     )
     found = extract(page.encode(), markdown=True).text
     assert "# Title\n" in found and "\n`f`(x)\n" in found and found.endswith("The sign is ¶")
+
+
+def test_sections_beside_the_title_in_a_header_stay() -> None:
+    """As AsciiDoc writes manual pages: the name, and what it is for, stand there."""
+    name = "<h2>NAME</h2><div class=sectionbody><p>tool - does it</p></div>"
+    body = f"<div id=content><h2>DESCRIPTION</h2><p>{PROSE}</p></div>"
+    head = "<h1>tool(1)</h1>"
+    said = text(f"<div id=header>{head}{name}</div>{body}")
+    assert said.startswith("tool(1)\n\nNAME\n\ntool - does it\n\nDESCRIPTION")
+    by_line = text(f"<div id=header>{head}<p>by somebody</p></div>{body}")
+    assert by_line.startswith("tool(1)\n\nDESCRIPTION")
