@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
@@ -24,6 +24,16 @@ _META = (
     *("dc.date.created", "dcterms.created", "dc.date", "dcterms.date", "date"),
 )
 _JSON_KEYS = ("datePublished", "dateCreated", "uploadDate")
+_JSON_OTHERS = frozenset(
+    (
+        *("acceptedAnswer", "blogPost", "citation", "comment", "comments", "image"),
+        *("itemListElement", "mentions", "review", "reviews", "suggestedAnswer"),
+    )
+)
+"""Keys of things that have dates of their own."""
+_JSON_OTHER_TYPES = ("Answer", "Comment", "UserComments")
+_MOST_DATES = 10
+"""Of one key that are tried."""
 _MOST_OBJECTS = 2_000
 _MOST_TAGS = 200
 _FURTHEST = 2_000
@@ -56,21 +66,34 @@ def _stated(metadata: Mapping[str, str], markup: bytes, url: str) -> Iterator[st
 
 def _json_dates(text: str) -> Iterator[str]:
     """Of the objects as they stand in the page: those of the page itself come before those that
-    they hold, which may be comments."""
+    they hold. What readers say, and other pages that are listed, have dates of their own."""
     if '"date' not in text and "uploadDate" not in text:
         return
     with suppress(ValueError, RecursionError):
         things = [json.loads(text)]
-        dates: dict[str, str] = {}
+        dates: dict[str, list[str]] = {key: [] for key in _JSON_KEYS}
         for thing in things:  # grows
+            inner: Iterable[object] = thing
             if isinstance(thing, dict):
+                if thing.get("@type") in _JSON_OTHER_TYPES:
+                    continue
                 for key in _JSON_KEYS:
-                    if isinstance(value := thing.get(key), str):
-                        dates.setdefault(key, value)
-            inner = thing.values() if isinstance(thing, dict) else thing
+                    dates[key].extend(_json_texts(thing.get(key)))
+                inner = (each for key, each in thing.items() if key not in _JSON_OTHERS)
             if len(things) < _MOST_OBJECTS:
                 things.extend(each for each in inner if isinstance(each, dict | list))
-        yield from (dates[key] for key in _JSON_KEYS if key in dates)
+        for key in _JSON_KEYS:
+            yield from dates[key][:_MOST_DATES]
+
+
+def _json_texts(value: object) -> Iterator[str]:
+    """The texts of a value, which may be a list, a number, or an object that tells its type."""
+    for each in value[:_MOST_DATES] if isinstance(value, list) else (value,):
+        said = each.get("@value") if isinstance(each, dict) else each
+        if isinstance(said, str):
+            yield said
+        elif isinstance(said, int):
+            yield str(said)
 
 
 _MARK = re.compile(rb"datepublished|pubdate|entry-date|published|post-date", re.I)

@@ -87,12 +87,14 @@ class Block:
 class Container:
     """An element that blocks lie in."""
 
-    __slots__ = ("has_h1", "parent", "role", "tag")
+    __slots__ = ("has_h1", "names", "parent", "role", "tag")
 
-    def __init__(self, parent: int, tag: str, role: Role) -> None:
+    def __init__(self, parent: int, tag: str, role: Role, names: str = "") -> None:
         self.parent = parent
         self.tag = tag
         self.role = role
+        self.names = names
+        """Its class."""
         self.has_h1 = False
 
 

@@ -6,6 +6,7 @@ links are not; what elements say of themselves counts where the text does not co
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from crawl.maincontent.blocks import Block, Container, Kind, Outline
@@ -232,14 +233,52 @@ def _root(outline: Outline, weights: _Weights, dropped: list[bool]) -> int:
             root = at
     if root:
         return root
+    sections: frozenset[int] | None = None
     for at in range(1, len(containers)):
         if (
             not dropped[at]
             and containers[at].parent == root
             and good[at] >= _NEARLY_ALL * good[root]
         ):
+            if sections is None:
+                sections = _sections(outline, dropped)
+            if at in sections:
+                break
             root = at  # children come after their parents: one pass goes all the way down
     return root
+
+
+def _sections(outline: Outline, dropped: list[bool]) -> frozenset[int]:
+    """Containers that are sections of the text that the one around them is, however short the
+    others are: they are like that one, or like another in it, and so are their headings."""
+    containers = outline.containers
+    levels = _heading_levels(outline)
+    looks = [
+        (each.parent, each.tag, each.names, level)
+        for each, level in zip(containers, levels, strict=True)
+    ]
+    counts = Counter(
+        look for look, is_dropped in zip(looks, dropped, strict=True) if not is_dropped
+    )
+    found = []
+    for at in range(1, len(containers)):
+        parent, *look, level = looks[at]
+        around, above = looks[parent][1:3], levels[parent]
+        if level and (counts[looks[at]] > 1 or (tuple(look) == around and 0 < above < level)):
+            found.append(at)
+    return frozenset(found)
+
+
+def _heading_levels(outline: Outline) -> list[int]:
+    """Of each container the level of the heading that it begins with; 0 where it begins with
+    something else."""
+    levels = [-1] * len(outline.containers)
+    for block in outline.blocks:
+        at = block.container
+        while at >= 0 and levels[at] < 0:
+            levels[at] = block.level
+            at = outline.containers[at].parent
+    return [max(0, level) for level in levels]
 
 
 def _is_below(containers: list[Container], at: int, root: int) -> bool:
@@ -312,19 +351,30 @@ def _is_only_link(block: Block, around: str) -> bool:
 
 def _with_beginning(outline: Outline, found: list[Block], dropped: list[bool]) -> list[Block]:
     """With the page's first heading, and the lead behind it, where they stand before the container
-    that was chosen."""
+    that was chosen; and with the sections that stand in a header with that heading."""
     if any(block.level == 1 for block in found):
         return found
+    containers = outline.containers
     beginning: list[Block] = []
+    header: list[Block] = []
+    """Behind the first heading, in its own container or one in that."""
     for block in outline.blocks:
         if block is found[0]:
             break
-        if dropped[block.container]:
+        at = block.container
+        if dropped[at]:
             continue
         if block.level == 1:
-            beginning = [block]
-        elif beginning and _is_lead(block):
-            beginning.append(block)
+            beginning, header = [block], []
+        elif beginning:
+            if beginning[0].container in (at, containers[at].parent):
+                header.append(block)
+            if _is_lead(block):
+                beginning.append(block)
+    if any(block.level for block in header) and not _is_below(
+        containers, found[0].container, beginning[0].container
+    ):
+        return [beginning[0], *header, *found]
     return beginning + found
 
 

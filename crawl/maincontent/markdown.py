@@ -41,7 +41,13 @@ _TICKS = re.compile("`+")
 _WITHOUT_EMPHASIS = str.maketrans(dict.fromkeys(BOLD + ITALIC))
 _WITHOUT_MARKS = str.maketrans({BOLD: None, ITALIC: None, CODE: None, STRIKE: None, BREAK: " "})
 
-_ESCAPABLE = re.compile(r"\\|`+|\*+|_+|~+|\](?=\()|<(?=[^\s<>])|&(?=#?\w+;)")
+_BETWEEN = BOLD + ITALIC + STRIKE
+"""Marks between two characters that may be beside each other in the end."""
+_ESCAPABLE = re.compile(
+    rf"\\|`+|\*+|_+|~+|\](?=[{_BETWEEN}]*\()|<(?=[^\s<>])|&(?=[#\w{_BETWEEN}]+;)"
+)
+_LONGEST_ENTITY = 60
+_WITHOUT_BETWEEN = str.maketrans(dict.fromkeys(_BETWEEN))
 _ENTITY = re.compile(r"&(?:#(?:\d{1,7}|[xX][0-9a-fA-F]{1,6});|(\w+;))")
 STARTERS = frozenset("#>-+*`~_=|:<[0123456789")
 _HEADING = re.compile("#{1,6}(?= |$)")
@@ -186,10 +192,10 @@ def _escaped(text: str, spans: Sequence[str]) -> str:
             following = _after(text, found.end())
             needed = not following or following in PUNCTUATION or following in MARKS + SPAN
         elif first == "<":
-            following = text[found.end() : found.end() + 1]
+            following = _following(text, found.end())[:1]
             needed = has_tags and (has_addresses or _is_tag(following))
         elif first == "&":
-            entity = _ENTITY.match(text, found.start())
+            entity = _ENTITY.match(_following(text, found.start()))
             needed = entity is not None and (entity[1] is None or entity[1] in html5)
         else:
             needed = has_brackets
@@ -233,6 +239,11 @@ def _after(text: str, end: int) -> str:
     if after == " " and text[end + 1 : end + 2] in _MARKS:
         return text[end + 1]
     return after
+
+
+def _following(text: str, start: int) -> str:
+    """What may follow there, where marks between have no delimiters."""
+    return text[start : start + _LONGEST_ENTITY].translate(_WITHOUT_BETWEEN)
 
 
 def _may_flank(outside: Side, inside: Side) -> bool:

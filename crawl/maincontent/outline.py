@@ -111,7 +111,8 @@ class OutlineReader:
         around = self._container
         if tag in CONTAINERS:
             role = _role(tag, attributes, self._is_inside_main())
-            self.outline.containers.append(Container(around, tag, role))
+            names = (attributes.get("class") or "") if attributes else ""
+            self.outline.containers.append(Container(around, tag, role, names))
             self._container = len(self.outline.containers) - 1
         if tag in ENCLOSURES:
             self._enclosures.start(tag, attributes)
@@ -170,9 +171,10 @@ class OutlineReader:
             return
         enclosure = self._enclosures.current
         kind = Kind.PARAGRAPH
+        if links and not self._code:
+            text = text.removesuffix("¶").rstrip() or text  # a link to the place itself
         if self._heading:
             kind = Kind.HEADING
-            text = text.removesuffix("¶").rstrip() or text  # a link to the heading itself
         elif self._code:
             kind = Kind.CODE
         elif enclosure is not None and enclosure.items:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from crawl.maincontent.blocks import MARKS, MARKS_AND_BLANK, STRIKE
+from crawl.maincontent.blocks import BREAK, MARKS, MARKS_AND_BLANK, STRIKE
 from crawl.maincontent.elements import INLINE
 from crawl.maincontent.scripts import lowered, raised
 
@@ -81,11 +81,16 @@ class Phrases:
         if taken != self._taken or not 0 < len(pieces) - start <= _MOST_PIECES:
             return
         inside = "".join(pieces[start:])
-        text = " ".join(inside.translate(_WITHOUT_MARKS).split())
+        said = inside.replace(BREAK, " ").translate(_WITHOUT_MARKS)
+        text = " ".join(said.split())
         if not text or STRIKE in inside:
             return
         change = raised if tag == "sup" else lowered
-        pieces[start:] = [change(text, self._last_character(start))]
+        changed = change(text, self._last_character(start))
+        # a note keeps the blanks that part it from words; an exponent belongs to what it stands at
+        lead = " " if changed == text and said[0].isspace() else ""
+        tail = " " if said[-1].isspace() else ""
+        pieces[start:] = [f"{lead}{changed}{tail}"]
 
     def _last_character(self, end: int) -> str:
         for place in range(end - 1, max(-1, end - 6), -1):

@@ -3,9 +3,9 @@
 A model names the nearest of the languages that it has, also for a text in one that it lacks. Two
 things tell them apart: how likely the text is in that language, compared with what the model
 expects of texts in it; and, in scripts that several languages share and the model has few of,
-whether any of its commonest words are there. Measured on translated messages of programs in 150
-languages, some 250 bytes each: of those in languages that the model lacks 94% are given no name,
-where 18% were, and of those in its own languages 0.7% lose theirs.
+whether any of its commonest words are there. Kana and Hangul need neither. Measured on translated
+messages of programs in 150 languages, some 250 bytes each: of those in languages that the model
+lacks 94% are given no name, where 18% were, and of those in its own languages 0.7% lose theirs.
 """
 
 from __future__ import annotations
@@ -17,6 +17,11 @@ _LEAST_FIT_ALONE = -1.25
 _ALONE = frozenset({"en", "ja", "mg", "wuu", "yue", "zh"})
 """Languages that hardly any text in another is taken for, and those in which texts are most often
 mixed with program code, names and tables."""
+_SCRIPTS = {"ja": re.compile("[\u3041-\u3096]"), "ko": re.compile("[\uac00-\ud7a3]")}
+"""Hiragana and Hangul, which nearly nobody else writes."""
+_LEAST_SHARE = 0.15
+"""Of a text's letters that are in such a script: what else there is may be program code, which
+makes a text unlike any language."""
 _CHARACTERS_FOR_A_WORD = 120
 """Of a text in which one more of the commonest words is expected."""
 
@@ -55,6 +60,11 @@ Tibetan."""
 def is_in_language(text: str, code: str, fit: float) -> bool:
     """Whether the text may be in the language that a model found; `fit` is how likely it is in
     that language, against what is usual there (LanguageModel.best)."""
+    script = _SCRIPTS.get(code)
+    if script is not None:
+        letters = sum(map(str.isalpha, text))
+        if len(script.findall(text)) > _LEAST_SHARE * letters:
+            return True
     if fit < (_LEAST_FIT_ALONE if code in _ALONE else _LEAST_FIT):
         return False
     words = _COMMON_WORDS.get(code)

@@ -39,6 +39,11 @@ def published(markup: str = "", url: str = URL, **metadata: str) -> str | None:
         ("Jan. 2nd, 2026", "2026-01-02"),
         ("Friday, 2 January 2026", "2026-01-02"),
         ("2 Sept 2025, 14:30", "2025-09-02T14:30:00"),
+        ("January 2, 2026 3:04 PM", "2026-01-02T15:04:00"),
+        ("2 January 2026 at 12:04 a.m.", "2026-01-02T00:04:00"),
+        ("12/31/2025 11:59 pm", "2025-12-31T23:59:00"),
+        ("January 2, 2026 13:04 PM", None),
+        ("January 2, 2026 3:04 PM EST", None),
         ("02.01.2026", "2026-01-02"),
         ("13/01/2026", "2026-01-13"),
         ("1/13/2026", "2026-01-13"),
@@ -48,6 +53,9 @@ def published(markup: str = "", url: str = URL, **metadata: str) -> str | None:
         ("\n 2026-01-02 \t", "2026-01-02"),
         ("01/02/2026", None),  # in January or in February
         ("2026-02-30", None),
+        ("2026-01-02T03:04:05+99:99", None),
+        ("2026-01-02T03:04+24", None),
+        ("0000-01-01", None),
         ("2026-13-01", None),
         ("yesterday", None),
         ("2026", None),
@@ -78,6 +86,26 @@ def test_json_ld_is_believed_first() -> None:
     }
     found = published(**{"json-ld": json.dumps([graph]), "article:published_time": "2025-01-01"})
     assert found == "2026-01-02T03:04:05+00:00"
+
+
+@pytest.mark.parametrize(
+    ("said", "date"),
+    [
+        ({"datePublished": ["2026-01-02", "2026-03-03"]}, "2026-01-02"),
+        ({"datePublished": {"@type": "Date", "@value": "2026-01-02"}}, "2026-01-02"),
+        ({"datePublished": [{"@value": "2026-01-02"}]}, "2026-01-02"),
+        ({"datePublished": 20260102}, "2026-01-02"),
+        ({"datePublished": ["soon", None, True, "2026-01-02"]}, "2026-01-02"),
+        ([{"datePublished": "9999-01-01"}, {"datePublished": "2026-01-02"}], "2026-01-02"),
+        ({"@type": "WebPage", "mainEntity": {"datePublished": "2026-01-02"}}, "2026-01-02"),
+        ({"@type": "Article", "comment": [{"datePublished": "2026-01-02"}]}, None),
+        ({"@type": "Product", "review": {"datePublished": "2026-01-02"}}, None),
+        ({"itemListElement": [{"item": {"datePublished": "2026-01-02"}}]}, None),
+        ([{"@type": "Comment", "datePublished": "2026-01-02"}], None),
+    ],
+)
+def test_dates_of_json_ld(said: object, date: str | None) -> None:
+    assert published(**{"json-ld": json.dumps(said)}) == date
 
 
 @pytest.mark.parametrize(

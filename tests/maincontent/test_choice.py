@@ -193,3 +193,56 @@ def test_readings_of_characters_are_no_words() -> None:
     assert "\u5b50\u3069\u3082" in text(
         "<p><ruby>\u5b50<rp>(</rp><rt>\u3053</rt></ruby>\u3069\u3082</p>"
     )
+
+
+SHORT = "It says little more than this."
+PROSE = "There is much to be said of this, and whoever reads on is told all of it, at length. " * 5
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        # by DocBook, by AsciiDoc, by Sphinx and by hand
+        f'<div class="refentry"><div class="refsect1"><h2>One</h2><p>{PROSE}</p></div>'
+        f'<div class="refsect1"><h2>Two</h2><p>{SHORT}</p></div></div>',
+        f'<div id="content"><div class="sect1"><h2>Two</h2><div class="body"><p>{SHORT}</p></div>'
+        f'</div><div class="sect1"><h2>One</h2><div class="body"><p>{PROSE}</p></div></div></div>',
+        f'<div class="section"><h1>Two</h1><p>{SHORT}</p><div class="section"><h2>One</h2>'
+        f"<p>{PROSE}</p></div></div>",
+        f"<section><h1>Two</h1><p>{SHORT}</p><section><h2>One</h2><p>{PROSE}</p></section></section>",
+    ],
+)
+def test_a_short_section_beside_a_long_one_stays(page: str) -> None:
+    found = extract(f"<div><a href=/>Home</a></div>{page}".encode(), markdown=False).text
+    assert all(each in found for each in ("One", "Two", SHORT, PROSE.strip()))
+    assert "Home" not in found
+
+
+@pytest.mark.parametrize("target", ['<a id="x"/>', '<a name="x">', "<A\nid=x />"])
+@pytest.mark.parametrize("head", ["", "<div>" * 3_000])
+def test_where_links_lead_to_is_no_link(target: str, head: str) -> None:
+    """Browsers ignore the end of a tag by XML's rules: all that follows is in it."""
+    page = f"{head}<h1>{target}Title</h1><p>{PROSE}</p><ul><li>{target}{SHORT}</li></ul>"
+    found = extract(page.encode(), markdown=False).text
+    assert all(each in found for each in ("Title", PROSE.strip(), SHORT))
+
+
+def test_links_to_a_place_itself_are_not_said() -> None:
+    page = (
+        f"<h1>Title<a href='#t'>¶</a></h1><p>{PROSE}</p>"
+        "<dl><dt id='f'><code>f</code>(x)<a class='headerlink' href='#f'>¶</a></dt>"
+        f"<dd>{SHORT}</dd></dl><p>The sign is ¶</p>"
+    )
+    found = extract(page.encode(), markdown=True).text
+    assert "# Title\n" in found and "\n`f`(x)\n" in found and found.endswith("The sign is ¶")
+
+
+def test_sections_beside_the_title_in_a_header_stay() -> None:
+    """As AsciiDoc writes manual pages: the name, and what it is for, stand there."""
+    name = "<h2>NAME</h2><div class=sectionbody><p>tool - does it</p></div>"
+    body = f"<div id=content><h2>DESCRIPTION</h2><p>{PROSE}</p></div>"
+    head = "<h1>tool(1)</h1>"
+    said = text(f"<div id=header>{head}{name}</div>{body}")
+    assert said.startswith("tool(1)\n\nNAME\n\ntool - does it\n\nDESCRIPTION")
+    by_line = text(f"<div id=header>{head}<p>by somebody</p></div>{body}")
+    assert by_line.startswith("tool(1)\n\nDESCRIPTION")

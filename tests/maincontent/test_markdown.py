@@ -113,6 +113,20 @@ def test_what_the_page_emphasizes(page: str, spelled: str) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("page", "spelled"),
+    [
+        ("<s>a&lt;</s><del>b c&gt;</del>", r"~~a\<b c>~~"),
+        ("<i><s>a&lt;</s></i><s>b&gt;</s>", r"~~a\<b>~~"),
+        ("<b>&amp;am</b><strong>p;</strong>", r"**\&amp;**"),
+        ("<b>x&amp;</b>lt;y", r"x\&lt;y"),
+        ("<b>[a]</b><b>(b)</b>", r"**[a\](b)**"),
+    ],
+)
+def test_what_marks_without_delimiters_divide_is_beside_each_other(page: str, spelled: str) -> None:
+    assert paragraph(f"{page} {WORDS}") == f"{spelled} {WORDS}"
+
+
 def test_headings_and_what_ends_them() -> None:
     for text, spelled in [
         ("*a* #", r"\*a\* \#"),

@@ -91,3 +91,20 @@ def test_one_common_word_does_not_make_a_long_text_hindi() -> None:
     assert is_in_language("यह है", "hi", 0.0)
     assert not is_in_language("अछि " * 100 + " है", "hi", 0.0)
     assert not is_in_language("the", "de", -1.0)
+
+
+@pytest.mark.parametrize(
+    ("code", "sentence"),
+    [
+        ("ja", "次のコマンドで設定ファイルを書き換えてください。"),
+        ("ko", "다음 명령으로 설정 파일을 고쳐 써야 합니다."),
+    ],
+)
+def test_a_script_of_its_own_tells_the_language_of_a_text_full_of_code(
+    code: str, sentence: str
+) -> None:
+    program = "$ sed -i 's/^x11=$/x11=yes/' /etc/xqz/zzqx.conf; qrtctl --vfy 0x7f\n"
+    page = f"{sentence}\n{program}" * 10
+    assert is_in_language(page, code, -3.0)
+    assert not is_in_language(f"{sentence}\n{program * 10}" * 10, code, -3.0)
+    assert not is_in_language(page, "lo", -3.0)

@@ -10,8 +10,9 @@ from email.utils import parsedate_to_datetime
 
 LONGEST_DATE = 100
 _TIME = (
-    r"(?:[T\s,]*\s*(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:[.,]\d{1,9})?)?"
-    r"\s*(?P<zone>Z|UTC|GMT|[+-]\d\d(?::?\d\d)?)?)?"
+    r"(?:[T\s,]*\s*(?:at\s+)?(?P<hour>\d{1,2}):(?P<minute>\d\d)"
+    r"(?::(?P<second>\d\d)(?:[.,]\d{1,9})?)?(?:\s*(?P<half>[ap])\.?m\b\.?)?"
+    r"\s*(?P<zone>Z|UTC|GMT|[+-](?:[01]\d|2[0-3])(?::?[0-5]\d)?)?)?"
 )
 _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
 _MONTH = (
@@ -31,6 +32,7 @@ _FORMS = tuple(
     )
 )  # fmt: skip
 _COMPACT = re.compile(r"(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)?(?:\.\d+)?(Z|[+-]\d\d:?\d\d)?", re.A)
+_HALF_OF_DAY = re.compile(r"\d\s*[ap]\.?m\b", re.I | re.ASCII)
 _SLASHES = re.compile(r"(\d{1,2})/(\d{1,2})/(\d{4})(?!\d)(.*)", re.ASCII | re.S)
 _YEAR_MONTH = re.compile(r"(\d{4})-(0[1-9]|1[0-2])", re.ASCII)
 _EPOCH = re.compile(r"(\d{10})(?:\d{3})?", re.ASCII)
@@ -59,6 +61,8 @@ def normalized_date(text: str) -> str | None:
         return text
     if found := _EPOCH.fullmatch(text):
         return datetime.fromtimestamp(int(found[1]), UTC).isoformat()
+    if _HALF_OF_DAY.search(text):
+        return None  # which the standard library would not see
     with suppress(ValueError, TypeError, IndexError, OverflowError):
         return parsedate_to_datetime(text).isoformat()
     return None
@@ -67,7 +71,11 @@ def normalized_date(text: str) -> str | None:
 def _written(parts: Mapping[str, str | None]) -> str | None:
     name = parts.get("name")
     month = _MONTHS.index(name[:3].lower()) + 1 if name else int(parts["month"] or 0)
-    hour = parts["hour"]
+    hour, half = parts["hour"], parts["half"]
+    if hour and half:
+        if not 1 <= int(hour) <= 12:
+            return None
+        hour = str(int(hour) % 12 + (12 if half in "pP" else 0))
     try:
         moment = datetime(
             int(parts["year"] or 0),
