@@ -87,7 +87,7 @@ class Block:
 class Container:
     """An element that blocks lie in."""
 
-    __slots__ = ("has_h1", "names", "parent", "role", "tag")
+    __slots__ = ("has_h1", "has_picture", "names", "parent", "role", "tag")
 
     def __init__(self, parent: int, tag: str, role: Role, names: str = "") -> None:
         self.parent = parent
@@ -96,6 +96,7 @@ class Container:
         self.names = names
         """Its class."""
         self.has_h1 = False
+        self.has_picture = False
 
 
 class Outline:

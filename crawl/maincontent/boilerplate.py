@@ -29,6 +29,8 @@ _ENOUGH = 200
 _LONG_LINK = 120
 """Of a link that is a paragraph of its own: longer ones are sentences."""
 _LONG_CAPTION = 400
+_NEAR = 4
+"""So many containers above a caption may hold what it belongs to."""
 _UNDECIDED = frozenset((Role.HEADER, Role.LINKS, Role.LEAD, Role.CAPTION, Role.FORM))
 """Roles that are settled by what is in the container."""
 _FEWEST_LINES = 4
@@ -131,6 +133,7 @@ def _roles(outline: Outline, weights: _Weights) -> list[Role]:
     containers = outline.containers
     roles = [container.role for container in containers]
     inside_main = [False] * len(containers)
+    pictures: list[bool] = []
     for at in range(1, len(containers)):
         role, parent = roles[at], containers[at].parent
         inside_main[at] = inside_main[parent] or role is Role.MAIN
@@ -141,14 +144,40 @@ def _roles(outline: Outline, weights: _Weights) -> list[Role]:
             begins = containers[at].has_h1 or (inside_main[at] and good > 0)
             around = not begins or links > _SOME_LINKS * size
         elif role is Role.CAPTION:
-            figure = parent if containers[parent].tag == "figure" else at
-            around = size < _LONG_CAPTION and not weights.shown[figure]
+            pictures = pictures or _pictures(outline)
+            place = _captioned(outline, pictures, at)
+            around = size < _LONG_CAPTION and place is not None and not weights.shown[place]
         elif role is Role.FORM:
             around = good < _FAIR_SHARE * weights.good[0]
         else:
             around = links > _FEW_LINKS * size
         roles[at] = Role.AROUND if around else Role.NONE
     return roles
+
+
+def _captioned(outline: Outline, pictures: list[bool], at: int) -> int | None:
+    """The figure, or the caption itself, that belongs to a picture in it or beside it; None where
+    there is none."""
+    above = at
+    for _ in range(_NEAR):
+        if outline.containers[above].tag == "figure":
+            return above if pictures[above] else None
+        if pictures[above]:
+            return at
+        above = outline.containers[above].parent
+        if above <= 0:
+            break
+    return None
+
+
+def _pictures(outline: Outline) -> list[bool]:
+    """Of each container whether there is a picture in it."""
+    containers = outline.containers
+    pictures = [each.has_picture for each in containers]
+    for at in range(len(containers) - 1, 0, -1):
+        if pictures[at]:
+            pictures[containers[at].parent] = True
+    return pictures
 
 
 def _dropped(outline: Outline, weights: _Weights) -> list[bool]:

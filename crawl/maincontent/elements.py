@@ -15,6 +15,8 @@ HIDDEN = frozenset(
     )
 )
 """Elements whose text is no part of what people read."""
+PICTURES = frozenset(("canvas", "iframe", "img", "noscript", "object", "svg", "video"))
+"""What a caption may be of; `noscript` has the picture that a script is to load."""
 CONTAINERS = frozenset(
     (
         *("article", "aside", "body", "center", "details", "dialog", "div", "dl", "fieldset"),

@@ -15,6 +15,7 @@ from crawl.maincontent.elements import (
     HEADINGS,
     HIDDEN,
     PHRASES,
+    PICTURES,
     is_hidden,
     is_target,
 )
@@ -60,6 +61,8 @@ class OutlineReader:
             hides = True
         around = self._container
         if hides:
+            if tag in PICTURES and not self._hidden:
+                self.picture()
             self._hidden += 1
         elif not self._hidden:
             if tag in BLOCKS:
@@ -87,6 +90,12 @@ class OutlineReader:
             self._buffer.append("\n" if self._code else BREAK)
         elif tag == "hr":
             self._flush()
+        elif tag == "img":
+            self.picture()
+
+    def picture(self) -> None:
+        """Notes that there is one in the container that is open."""
+        self.outline.containers[self._container].has_picture = True
 
     def start_phrase(self, tag: str, attributes: Attributes) -> None:
         """Reads the start of a link, of emphasis, or of what is set higher or lower."""

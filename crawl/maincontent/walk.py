@@ -11,7 +11,15 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from crawl.html.guard import is_safe_markup
 from crawl.html.tokens import VOID, Attributes, feed
 from crawl.maincontent.blocks import Outline
-from crawl.maincontent.elements import BLOCKS, CONTAINERS, HIDDEN, PHRASES, is_hidden, is_target
+from crawl.maincontent.elements import (
+    BLOCKS,
+    CONTAINERS,
+    HIDDEN,
+    PHRASES,
+    PICTURES,
+    is_hidden,
+    is_target,
+)
 from crawl.maincontent.mathml import formula_text
 from crawl.maincontent.outline import OutlineReader
 
@@ -82,9 +90,11 @@ def _walk(
         elif tag in skipped:
             if tag == "math":
                 text(formula_text(node))
+            elif tag in PICTURES:
+                reader.picture()
             following = node.next
         elif tag in VOID:
-            if tag in ("br", "hr"):
+            if tag in ("br", "hr", "img"):
                 reader.void(tag)
             following = node.next
         else:

@@ -122,7 +122,7 @@ ARTICLE = f"<article><h1>T</h1><p>{STORY}</p>{{}}<p>{STORY}</p></article>"
         "<figure><img src=i><figcaption>A cat. Photo: A. Person</figcaption></figure>",
         "<figure><img src=i><span>A cat that sleeps on a chair</span></figure>",
         "<div class=wp-caption><img src=i><p class=wp-caption-text>A cat on a chair</p></div>",
-        "<div class=imageDescription>A cat that sleeps on a chair</div>",
+        "<div><img src=i><div class=imageDescription>A cat that sleeps on a chair</div></div>",
         "<div class=author-box><p>The author has written for this paper for years.</p></div>",
         "<div class=articleMeta>12.12.2022, 08:30</div>",
         "<div class=readingTime>Four minutes</div>",
@@ -143,6 +143,8 @@ def test_what_stands_beside_an_article_is_left_out(aside: str) -> None:
     "part",
     [
         "<figure><figcaption>Listing 1</figcaption><pre>x = 1</pre></figure>",
+        "<figure><div>What a figure without a picture says</div></figure>",
+        "<div class=credits>They are listed here</div>",
         "<figure><blockquote><p>Whoever reads this is right.</p></blockquote></figure>",
         "<form><p>{story}</p></form>",
         "<div id=TOC_TITLE_1><h2>How to</h2><p>{story}</p></div>",
