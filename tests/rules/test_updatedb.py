@@ -191,6 +191,20 @@ def test_a_failed_parse() -> None:
     assert gone.status is Status.DB_GONE
 
 
+def test_a_page_whose_parse_failed_is_asked_for_whole_the_next_time() -> None:
+    version = {"ETag": '"1"', "Last-Modified": "then", CODE_KEY: "200"}
+    for update in (
+        UrlUpdate(fetched(Status.FETCH_SUCCESS, metadata=version), parse_failed=True),
+        UrlUpdate(fetched(Status.PARSE_FAILED, metadata=version)),
+    ):
+        failed = new(known(), update)
+        assert failed.status is Status.DB_PARSE_FAILED
+        assert not failed.metadata.keys() & {*VALIDATOR_KEYS}
+        assert failed.metadata[CODE_KEY] == "200"
+    kept = new(known(), UrlUpdate(fetched(Status.FETCH_SUCCESS, metadata=version), signature=b"s"))
+    assert kept.metadata["ETag"] == '"1"'
+
+
 def test_retries_until_gone_and_no_further() -> None:
     datum = known(status=Status.DB_UNFETCHED, signature=None)
     seen = []
