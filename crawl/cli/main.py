@@ -199,10 +199,14 @@ _FORCED = {
     "--overwrite": "replaces what is there",
 }
 """What people may mean by --force, which Nutch's commands and older lines have."""
+_NEVER_FORCED = {"inject": "--overwrite"}
+"""Whose option of that name is about something else: inject's replaces records of known URLs."""
 
 
 def _meanings_of_force(error: click.NoSuchOption) -> str:
-    known = {name for each in error.ctx.command.params for name in each.opts} if error.ctx else ()
+    command = error.ctx.command if error.ctx else None
+    known = {name for each in command.params for name in each.opts} if command else set()
+    known.discard(_NEVER_FORCED.get(command.name or "", "") if command else "")
     meant = [f"{name} {what}" for name, what in _FORCED.items() if name in known]
     return "there is no --force" + (f": {', '.join(meant)}" if meant else "")
 

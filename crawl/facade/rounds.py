@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from pathlib import Path
 
+from crawl.clock import LONGEST_LOOK_DAYS
 from crawl.config import Config
 from crawl.config.properties import CRAWL_ROUNDS_OVERLAP
 from crawl.errors import NoSnapshot, UsageError
@@ -184,8 +184,11 @@ def prepare_run(
 def check_look_ahead(add_days: float, loop: LoopOptions) -> None:
     """Raises UsageError where rounds cannot look ahead so far, or by this loop: one that waits for
     what becomes due has no end before which each URL is fetched once."""
-    if not 0 <= add_days < math.inf:
-        raise UsageError(f"--add-days: give a number of days, 0 or more, not {add_days:g}")
+    if not 0 <= add_days <= LONGEST_LOOK_DAYS:
+        raise UsageError(
+            f"--add-days: give a number of days, 0 or more and at most {LONGEST_LOOK_DAYS:,},"
+            f" not {add_days:g}"
+        )
     if add_days and loop.wait_s is not None:
         raise UsageError(
             "--add-days and --wait exclude each other: a crawl that waits fetches pages when they"

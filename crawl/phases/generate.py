@@ -26,11 +26,11 @@ from crawl.buckets.generate.selection import (
 from crawl.buckets.generate.shards import assign_shard
 from crawl.buckets.runner import Runner
 from crawl.buckets.slices import Slices
-from crawl.clock import Clock
+from crawl.clock import LONGEST_LOOK_DAYS, Clock
 from crawl.config import Config
 from crawl.config.properties import PARTITION_URL_MODE
 from crawl.counters import Counters
-from crawl.errors import NoSnapshot
+from crawl.errors import NoSnapshot, UsageError
 from crawl.model.report import Report
 from crawl.phases.empty_results import generate_remarks
 from crawl.phases.generate_candidates import (
@@ -129,6 +129,11 @@ def run(
 
 
 def _selection(config: Config, options: GenerateOptions, started: int) -> Selection:
+    if not abs(options.add_days) <= LONGEST_LOOK_DAYS:
+        raise UsageError(
+            f"--add-days: give a number of days, at most {LONGEST_LOOK_DAYS:,},"
+            f" not {options.add_days:g}"
+        )
     ahead_ms = round(options.add_days * _DAY_MS)
     return selection_of(
         config,

@@ -187,7 +187,15 @@ def _remarks(
 ) -> tuple[str, ...]:
     """A line for each pattern that means no URL; raises NothingToDo where none means any."""
     counts = report.details["patterns"]
-    vain = [pattern.text for pattern in patterns if not counts[pattern.text]]
+    vain = [_described(pattern) for pattern in patterns if not counts[pattern.text]]
     if len(vain) == len(patterns):
         raise NothingToDo(f"{crawl_dir.address}: no URL of the CrawlDb matches {' or '.join(vain)}")
     return tuple(f"no URL of the CrawlDb matches {text}" for text in vain)
+
+
+def _described(pattern: UrlPattern) -> str:
+    """A pattern as it was given; and how it was read, where whoever wrote it may not expect it."""
+    is_usual = "*" not in pattern.text.strip().removeprefix("*.")
+    if not is_usual and pattern.host_regex and not pattern.url_regex:
+        return f"{pattern.text} (which means hosts: a pattern of URLs has a /)"
+    return pattern.text

@@ -258,6 +258,10 @@ def _visited(
     assert status is not None
     if old is not None and old.status is Status.DB_DUPLICATE and transition.change is _NO:
         status = old.status
+    metadata = _metadata(old, update, fetch)
+    if status is Status.DB_PARSE_FAILED:
+        # or the server would never send it again, to a parser that reads it by then
+        metadata = _without(metadata, *VALIDATOR_KEYS)
     datum = CrawlDatum(
         status,
         fetched,
@@ -266,7 +270,7 @@ def _visited(
         _retries(old),
         known.score,
         _signature(old, update, transition.signature),
-        _metadata(old, update, fetch),
+        metadata,
     )
     schedule = rules.schedule
     if datum.fetch_interval <= 0:  # a document inside a page: nobody gave it one

@@ -3,7 +3,7 @@
 The lock is a file created only if absent. It names its owner, so that whoever meets it
 learns who works there and since when. A lock whose owner is surely dead (this machine,
 no such process) or has shown no sign of life for long (another machine) is taken over;
-any other is refused unless forced. Whoever removes another's lock or renews its own holds
+any other is refused unless stolen. Whoever removes another's lock or renews its own holds
 a second lock meanwhile: of two who meet a dead lock, the slower must not remove the
 quicker's new one, and a sign of life must not bring back a lock that was just removed.
 
@@ -339,7 +339,7 @@ class _LockFile:
             return None
         if self.owner is None:
             return "removed a lock that its owner never finished writing"
-        reason = self.owner.is_dead(now_ms, stale_after_ms) or ("forced" if steal_lock else None)
+        reason = self.owner.is_dead(now_ms, stale_after_ms) or ("stolen" if steal_lock else None)
         return reason and f"removed the lock of {self.owner.described(now_ms)}: {reason}"
 
 

@@ -54,6 +54,7 @@ def test_a_typo_suggests_the_command(crawl: Caller) -> None:
         ("updatedb mycrawl --force", ["--again takes", "--steal-lock takes"]),
         ("fetch mycrawl --force", ["--steal-lock takes"]),
         ("readdb mycrawl --dump out --force", ["--overwrite replaces"]),
+        ("inject mycrawl seeds.txt --force", ["--steal-lock takes"]),
         ("status mycrawl --force", []),
     ],
 )

@@ -163,6 +163,12 @@ def test_what_matches_nothing_is_told(tmp_path: Path) -> None:
     for dry_run in (False, True):
         with pytest.raises(NothingToDo, match=r"no URL of the CrawlDb matches b\.org or c\.org"):
             run(directory, "b.org", "c.org", dry_run=dry_run)
+    with pytest.raises(
+        NothingToDo, match=r"matches \*feed\* \(which means hosts: a pattern of URLs"
+    ):
+        run(directory, "*feed*")
+    with pytest.raises(NothingToDo, match=r"matches \*\.b\.org or \*/feed\*$"):
+        run(directory, "*.b.org", "*/feed*")
     with pytest.raises(UsageError, match="name a host, a URL or a pattern"):
         run(directory)
     with pytest.raises(NoSnapshot, match="has no CrawlDb yet"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawl.buckets.runner import InProcess
+from crawl.clock import LONGEST_LOOK_DAYS
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.facade.rounds import check_look_ahead
@@ -103,7 +105,15 @@ def test_looking_ahead_is_for_a_crawl_that_ends() -> None:
     check_look_ahead(0, LoopOptions(UNBOUNDED, wait_s=60))
     with pytest.raises(UsageError, match=r"--add-days and --wait exclude each other"):
         check_look_ahead(7, LoopOptions(UNBOUNDED, wait_s=60))
-    with pytest.raises(UsageError, match="--add-days: give a number of days, 0 or more"):
-        check_look_ahead(-1, LoopOptions(1))
-    with pytest.raises(UsageError, match="--add-days: give a number of days, 0 or more"):
-        check_look_ahead(float("nan"), LoopOptions(1))
+    for days in (-1, math.nan, math.inf, 1e308, LONGEST_LOOK_DAYS + 1):
+        with pytest.raises(UsageError, match="--add-days: give a number of days, 0 or more"):
+            check_look_ahead(days, LoopOptions(1))
+
+
+def test_no_look_ahead_is_longer_than_moments_can_be_told() -> None:
+    for days in (math.nan, -math.inf, 1e308, LONGEST_LOOK_DAYS + 1):
+        with pytest.raises(
+            UsageError, match="--add-days: give a number of days, at most 1,000,000"
+        ):
+            generate.check(Config.of({}), GenerateOptions(add_days=days))
+    generate.check(Config.of({}), GenerateOptions(add_days=LONGEST_LOOK_DAYS))

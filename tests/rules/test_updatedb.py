@@ -8,12 +8,12 @@ from itertools import product
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.interfaces.schedule import FetchSchedule
+from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.answer_keys import ANSWER_KEYS, CODE_KEY, PARSE_STATUS_KEY, VALIDATOR_KEYS
 from crawl.model.datum import FIXED_INTERVAL_KEY, GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import DB_STATUSES, Status
@@ -191,6 +191,20 @@ def test_a_failed_parse() -> None:
     assert gone.status is Status.DB_GONE
 
 
+def test_a_page_whose_parse_failed_is_asked_for_whole_the_next_time() -> None:
+    version = {"ETag": '"1"', "Last-Modified": "then", CODE_KEY: "200"}
+    for update in (
+        UrlUpdate(fetched(Status.FETCH_SUCCESS, metadata=version), parse_failed=True),
+        UrlUpdate(fetched(Status.PARSE_FAILED, metadata=version)),
+    ):
+        failed = new(known(), update)
+        assert failed.status is Status.DB_PARSE_FAILED
+        assert not failed.metadata.keys() & {*VALIDATOR_KEYS}
+        assert failed.metadata[CODE_KEY] == "200"
+    kept = new(known(), UrlUpdate(fetched(Status.FETCH_SUCCESS, metadata=version), signature=b"s"))
+    assert kept.metadata["ETag"] == '"1"'
+
+
 def test_retries_until_gone_and_no_further() -> None:
     datum = known(status=Status.DB_UNFETCHED, signature=None)
     seen = []
@@ -336,6 +350,11 @@ URL_UPDATES = st.builds(
 )
 
 
+@example(
+    old=CrawlDatum(Status.DB_DUPLICATE, 0, fetch_interval=1, signature=b"1"),
+    url_update=UrlUpdate(fetched(Status.FETCH_NOTMODIFIED)),
+    retry_max=3,
+)
 @given(
     old=st.none() | datums(list(DB_STATUSES)), url_update=URL_UPDATES, retry_max=st.integers(1, 5)
 )
@@ -350,7 +369,10 @@ def test_laws(old: CrawlDatum | None, url_update: UrlUpdate, retry_max: int) -> 
     assert result.status.is_db
     transition = TRANSITIONS[event]
     if transition.status is not None:
-        assert result.status in (transition.status, Status.DB_UNFETCHED)
+        was_duplicate = old is not None and old.status is Status.DB_DUPLICATE
+        stays = was_duplicate and transition.change is PageChange.NOTMODIFIED
+        same = Status.DB_DUPLICATE if stays else transition.status
+        assert result.status in (same, Status.DB_UNFETCHED)
     assert (
         0
         <= result.retries
@@ -371,6 +393,10 @@ def _retries(url_update: UrlUpdate) -> int:
     return 0 if url_update.fetch is None else url_update.fetch.retries
 
 
+@example(
+    old=CrawlDatum(Status.DB_DUPLICATE, 0, fetch_interval=1, signature=b"1"),
+    url_update=UrlUpdate(),
+)
 @given(old=st.none() | datums(list(DB_STATUSES)), url_update=URL_UPDATES)
 def test_the_same_page_again_is_unchanged(old: CrawlDatum | None, url_update: UrlUpdate) -> None:
     again = replace(
@@ -379,5 +405,7 @@ def test_the_same_page_again_is_unchanged(old: CrawlDatum | None, url_update: Ur
     first = new(old, again)
     if first.signature is not None:  # not forgotten by a forced refetch
         second = new(first, again)
-        assert second.status in (Status.DB_NOTMODIFIED, Status.DB_UNFETCHED)
+        is_duplicate = first.status is Status.DB_DUPLICATE
+        same = Status.DB_DUPLICATE if is_duplicate else Status.DB_NOTMODIFIED
+        assert second.status in (same, Status.DB_UNFETCHED)
         assert new(second, again).metadata == second.metadata

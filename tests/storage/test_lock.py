@@ -132,7 +132,7 @@ def test_force_takes_it_and_the_former_owner_finds_out(place: Folder, clock: Man
     first = take(place, clock)
     second = take(place, clock, steal_lock=True)
     assert second.took_over is not None
-    assert second.took_over.endswith(": forced")
+    assert second.took_over.endswith(": stolen")
     with pytest.raises(Locked, match="taken away .* now held by inject .*nothing was published"):
         first.verify()
     with pytest.raises(Locked):

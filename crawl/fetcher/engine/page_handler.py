@@ -8,11 +8,14 @@ from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.outcome import Blame, answer_label, outcome_of, said_of
+from crawl.fetcher.values.outcome import UNASKED, Blame, answer_label, outcome_of, said_of
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import record_of
 from crawl.interfaces.protocol import Failure, Response
+from crawl.model.answer_keys import VALIDATOR_KEYS
+from crawl.model.datum import CrawlDatum
 from crawl.model.protocol_status import ProtocolStatus
+from crawl.model.status import Status
 from crawl.robots.waits import retry_after_seconds
 
 
@@ -42,6 +45,8 @@ class PageHandler:
         """Takes in the answer to a page, whose server was given back."""
         engine = self._engine
         outcome = outcome_of(answer)
+        if outcome.status is Status.FETCH_NOTMODIFIED and not _is_known(item.datum):
+            outcome = UNASKED
         now_ms = self._hooks.clock.now_ms()
         engine.counters[outcome.label] += 1
         engine.counters[answer_label(answer)] += 1
@@ -82,3 +87,8 @@ class PageHandler:
             self._engine.close(queue, "pause_beyond_time_limit", now, said)
         else:
             self._engine.queues.offer(queue)
+
+
+def _is_known(datum: CrawlDatum) -> bool:
+    """Whether the page was fetched before, so that there is what may not have changed."""
+    return datum.modified_time > 0 or any(key in datum.metadata for key in VALIDATOR_KEYS)

@@ -106,6 +106,9 @@ BY_FAILURE: dict[FailureKind, Outcome] = {
     FailureKind.NOT_SUPPORTED: Outcome(ProtocolStatus.PROTO_NOT_FOUND, Status.FETCH_GONE),
 }
 
+UNASKED = _ODD
+"""Of a 304 to somebody who has no version of the page: there is nothing that did not change."""
+
 ROBOTS_DENIED = Outcome(ProtocolStatus.ROBOTS_DENIED, Status.FETCH_GONE)
 
 

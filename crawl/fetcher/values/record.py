@@ -72,7 +72,7 @@ def record_of(
         if answer.ip:
             metadata[ADDRESS_KEY] = answer.ip[:_LONGEST_VALUE]
         headers = _by_name(answer)
-        _describe(metadata, outcome.status, headers)
+        _describe(metadata, outcome.status, headers, is_whole=not answer.truncated)
         if store_content and outcome.store:
             content = _content(answer, headers, now_ms, outcome.status)
     datum = CrawlDatum(  # `replace` takes three times as long, and this is made for every URL
@@ -107,9 +107,12 @@ def _text(value: str) -> str:
     return value if value.isascii() else value.encode("utf-8", "replace").decode()
 
 
-def _describe(metadata: dict[str, str], status: Status, headers: Mapping[str, str]) -> None:
+def _describe(
+    metadata: dict[str, str], status: Status, headers: Mapping[str, str], *, is_whole: bool
+) -> None:
     """The page's type and version. A page that did not change has those it had, unless the
-    server says otherwise, and a server in trouble says nothing about the page."""
+    server says otherwise, and a server in trouble says nothing about the page. A page that was
+    cut has no version: with it the rest would never be sent, whatever the limit is by then."""
     if status is Status.FETCH_RETRY:
         return
     is_page = status is Status.FETCH_SUCCESS or status is Status.FETCH_NOTMODIFIED
@@ -120,7 +123,8 @@ def _describe(metadata: dict[str, str], status: Status, headers: Mapping[str, st
     elif forgets:
         metadata.pop(CONTENT_TYPE_KEY, None)
     for key in VALIDATOR_KEYS:
-        version = headers.get(key.lower(), "") if is_page else ""  # not of an error's text
+        # not of an error's text
+        version = headers.get(key.lower(), "") if is_page and is_whole else ""
         if version and len(version) <= _LONGEST_VALUE:  # a part of one would be another one
             metadata[key] = version
         elif forgets:

@@ -69,6 +69,22 @@ def test_no_server_is_ever_asked_too_soon_or_by_too_many(
                 assert each.begun - max(ended) >= delay - 1e-9 or others
 
 
+@pytest.mark.parametrize(
+    ("datum", "status"),
+    [
+        (DUE, Status.FETCH_RETRY),
+        (replace(DUE, metadata={"ETag": '"1"'}), Status.FETCH_NOTMODIFIED),
+        (replace(DUE, metadata={"Last-Modified": "then"}), Status.FETCH_NOTMODIFIED),
+        (replace(DUE, modified_time=1), Status.FETCH_NOTMODIFIED),
+    ],
+)
+def test_what_nobody_has_cannot_be_unchanged(datum: CrawlDatum, status: Status) -> None:
+    url = "http://a.org/p"
+    web = SmallWeb({url: (304, {"ETag": '"other"'})})
+    done = fetch(web, [], prepare=lambda engine: engine.add(url, datum, 0.0))
+    assert done.statuses[url] is status
+
+
 def test_retry_after_holds_for_the_whole_queue() -> None:
     pages = host("busy.org", 3)
     pages["http://busy.org/p0"] = (429, {"Retry-After": "60"})

@@ -64,7 +64,6 @@ def test_a_page() -> None:
         body=b"<p>",
         ip="192.0.2.1",
         elapsed_ms=12,
-        truncated=Truncation.LENGTH,
         version="HTTP/2",
         cipher="TLS_X",
         request_headers=b"GET",
@@ -93,11 +92,19 @@ def test_a_page() -> None:
     content = record.content
     assert content is not None
     assert (content.body, content.content_type, content.code) == (b"<p>", "text/html", 200)
-    assert (content.truncated, content.fetch_time, content.ip) == ("length", NOW, "192.0.2.1")
+    assert (content.truncated, content.fetch_time, content.ip) == ("", NOW, "192.0.2.1")
     assert (content.version, content.cipher) == ("HTTP/2", "TLS_X")
     assert (content.request_headers, content.response_headers) == (b"GET", b"HTTP")
     assert content.headers["x-one"] == "2"
     assert OLD.metadata["ETag"] == '"old"', "the list's record is not touched"
+
+
+def test_a_page_that_was_cut_is_asked_for_whole_the_next_time() -> None:
+    headers = (("ETag", '"new"'), ("Last-Modified", "now"), ("Content-Type", "text/html"))
+    record = answered(200, headers, body=b"<p>", truncated=Truncation.LENGTH)
+    assert record.content is not None and record.content.truncated == "length"
+    assert not {"ETag", "Last-Modified"} & record.datum.metadata.keys()
+    assert record.datum.metadata["Content-Type"] == "text/html"
 
 
 def test_content_is_left_out_where_nobody_wants_it() -> None:

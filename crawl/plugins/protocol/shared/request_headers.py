@@ -136,10 +136,10 @@ class HeaderBuilder:
         if is_usual and not request.headers:
             return fixed
         extra = [(name, _clean(value)) for name, value in request.headers if _TOKEN.fullmatch(name)]
-        if self._conditional and request.etag:
-            extra.append(("If-None-Match", _clean(_versions(request.etag))))
+        if self._conditional and request.etag and not _means_any(request.etag):
+            extra.append(("If-None-Match", _as_sent(_versions(request.etag))))
         if self._conditional and request.last_modified:
-            extra.append(("If-Modified-Since", _clean(request.last_modified)))
+            extra.append(("If-Modified-Since", _as_sent(request.last_modified)))
         names = {name.lower() for name, _ in extra}
         cookie = None if cookies is None else cookies.get(host)
         if cookie and "cookie" not in names:
@@ -159,6 +159,12 @@ def _versions(etag: str) -> str:
     so never answered 304 where it compresses."""
     compressed = _OF_AN_ENCODING.fullmatch(etag)
     return f'{etag}, {compressed[1]}"' if compressed else etag
+
+
+def _means_any(etag: str) -> bool:
+    """Whether a version would be taken for the sign for any version: to that a server may answer
+    304 whatever has become of the page."""
+    return '"' not in etag and "*" in (part.strip() for part in etag.split(","))
 
 
 def user_agent(config: Config) -> str:
@@ -215,3 +221,10 @@ def _clean(value: str) -> str:
     """The value on one line, in characters that a header can carry (UTF-8 as Latin-1)."""
     value = _CONTROLS.sub(" ", value).strip()
     return value if value.isascii() else value.encode("utf-8", "replace").decode("latin-1")
+
+
+def _as_sent(value: str) -> str:
+    """A server's own words on one line, in the bytes in which they came: headers are read as
+    Latin-1, and a version may have characters that are not ASCII."""
+    value = _CONTROLS.sub(" ", value).strip()
+    return value if value.isascii() or max(value) <= "\xff" else _clean(value)

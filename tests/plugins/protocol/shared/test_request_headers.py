@@ -131,3 +131,26 @@ def test_a_wrong_credentials_line_is_reported_without_its_secret(line: str) -> N
 def test_a_version_is_asked_for_without_the_name_of_its_encoding_too(etag: str, sent: str) -> None:
     pairs = HeaderBuilder(Config.of(NAMED)).headers(Request("http://a/", etag=etag), "a").pairs
     assert ("If-None-Match", sent) in pairs
+
+
+@pytest.mark.parametrize("etag", ["*", " * ", "a, *"])
+def test_the_sign_for_any_version_is_no_version(etag: str) -> None:
+    request = Request("http://a/", etag=etag, last_modified="then")
+    pairs = HeaderBuilder(Config.of(NAMED)).headers(request, "a").pairs
+    assert "If-None-Match" not in dict(pairs)
+    assert ("If-Modified-Since", "then") in pairs
+    quoted = HeaderBuilder(Config.of(NAMED)).headers(Request("http://a/", etag='"*"'), "a").pairs
+    assert ("If-None-Match", '"*"') in quoted
+
+
+def test_versions_are_sent_in_the_bytes_in_which_they_came() -> None:
+    words = "M\xe4rz, \u00e6\u0097\u00a5"  # as headers are read, one character a byte
+    request = Request("http://a/", etag=f'"{words}"', last_modified=words)
+    headers = HeaderBuilder(Config.of(NAMED)).headers(request, "a")
+    sent = words.encode("latin-1")
+    assert headers.lines[-2:] == [
+        b'If-None-Match: "' + sent + b'"',
+        b"If-Modified-Since: " + sent,
+    ]
+    other = Request("http://a/", last_modified="\u65e5")  # of no HTTP server
+    assert HeaderBuilder(Config.of(NAMED)).headers(other, "a").lines[-1].endswith(b"\xe6\x97\xa5")
