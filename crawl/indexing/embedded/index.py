@@ -237,15 +237,13 @@ class EmbeddedIndex:
         )
 
     def _parts(self, plan: QueryPlan) -> Iterator[tuple[str, float, FieldForms, tantivy.Query]]:
-        """What adds to a page's words: each word in each field, and all of them beside each other,
+        """What adds to a page's words: each word in each field, and two that follow each other,
         which are told in quotes."""
-        counted = [word for word in plan.words if not word.is_excluded]
-        for word in counted:
-            for each in word.fields:
+        for word in plan.words:
+            for each in () if word.is_excluded else word.fields:
                 yield word.text, word.idf, each, field_query(word, each, self._collection)
-        together = f'"{" ".join(word.text for word in counted)}"'
         for near in plan.near:
-            yield together, near.idf, near.beside, near.query(self._collection)
+            yield f'"{near.text}"', near.idf, near.beside, near.query(self._collection)
 
     def _facets(self, plan: QueryPlan, most: int, least: int | None) -> dict[str, dict[str, int]]:
         """The commonest hosts and languages of all pages that match."""

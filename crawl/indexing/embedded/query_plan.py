@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import tantivy
 
@@ -33,8 +34,6 @@ _EVERYWHERE = 200
 """Pages below which no word is common."""
 _MOST_PREFIXED = 200
 """Pairs that a query of a single character stands for."""
-_NEAR = 2
-"""Words between the words of a query that still stand beside each other."""
 
 Form = tuple[str, ...]
 """A word as a language has it; several tokens of a phrase."""
@@ -76,16 +75,17 @@ class Word:
 
 @dataclass(frozen=True, slots=True)
 class NearWords:
-    """The words of a query beside each other in one field."""
+    """Two words of a query, one right behind the other in one field. More words, or some between
+    them, would be counted by tantivy in an order that depends on the folder of a page."""
 
+    text: str
     beside: FieldForms
     idf: float
 
     def query(self, collection: Collection) -> tantivy.Query:
-        found = [
-            _scored(self.idf, self.beside, form, collection, _NEAR) for form in self.beside.forms
-        ]
-        return _best_of(found)
+        return _best_of(
+            [_scored(self.idf, self.beside, form, collection) for form in self.beside.forms]
+        )
 
 
 @dataclass(slots=True)
@@ -163,26 +163,24 @@ def field_query(word: Word, each: FieldForms, collection: Collection) -> tantivy
     return _best_of([_scored(word.idf, each, form, collection) for form in each.forms])
 
 
-def _scored(
-    tells: float, each: FieldForms, form: Form, collection: Collection, slop: int = 0
-) -> tantivy.Query:
+def _scored(tells: float, each: FieldForms, form: Form, collection: Collection) -> tantivy.Query:
     """tantivy's BM25, which counts by field and form how much a word tells, with the word's idf
     in place of its own."""
     pages = collection.counted_pages
     own = sum(idf(pages, collection.pages_with(each.field, token)) for token in form)
     boost = each.weight * (tells / own if own > 0 else 1.0)
-    return tantivy.Query.boost_query(_form_query(each.field, form, slop), boost)
+    return tantivy.Query.boost_query(_form_query(each.field, form), boost)
 
 
 def _best_of(queries: Sequence[tantivy.Query]) -> tantivy.Query:
     return queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(list(queries))
 
 
-def _form_query(name: str, form: Form, slop: int) -> tantivy.Query:
+def _form_query(name: str, form: Form) -> tantivy.Query:
     if len(form) == 1:
         return tantivy.Query.term_query(schema(), name, form[0])
     words: list[str | tuple[int, str]] = list(form)
-    return tantivy.Query.phrase_query(schema(), name, words, slop)
+    return tantivy.Query.phrase_query(schema(), name, words)
 
 
 def _terms_from(each: FieldForms, collection: Collection, most: int) -> list[str]:
@@ -315,24 +313,26 @@ def _look_for_typos(word: Word, asked: list[FieldForms], typo_search: TypoSearch
 
 
 def _near(parsed: ParsedQuery, words: list[Word], weights: Weights) -> list[NearWords]:
-    """The query's words beside each other, in the fields that have all of them."""
+    """Each two words of the query that follow each other, in the fields that have both."""
     wanted = [word for word in words if not word.is_excluded]
     if not weights.phrase or not 2 <= len(wanted) <= 6 or any(w.typos for w in wanted):
         return []
     if any(clause.kinds or clause.is_phrase for clause in parsed.words):
         return []
-    tells = sum(word.idf for word in wanted)
     found = []
-    for name, weight in {**weights.of_kinds, URL_WORDS: weights.url}.items():
-        forms = _forms_beside(name, wanted)
-        if forms and name != "anchor":
-            found.append(NearWords(FieldForms(name, forms, weight * weights.phrase), tells))
+    for pair in pairwise(wanted):
+        text, tells = " ".join(word.text for word in pair), sum(word.idf for word in pair)
+        for name, weight in {**weights.of_kinds, URL_WORDS: weights.url}.items():
+            forms = _forms_beside(name, pair)
+            if forms and name != "anchor":
+                beside = FieldForms(name, forms, weight * weights.phrase)
+                found.append(NearWords(text, beside, tells))
     return found
 
 
-def _forms_beside(name: str, words: list[Word]) -> tuple[Form, ...]:
-    """The words of a query one behind the other, as each language has them, where a field has all
-    of them."""
+def _forms_beside(name: str, words: Sequence[Word]) -> tuple[Form, ...]:
+    """Words of a query one behind the other, as each language has them, where a field has all of
+    them."""
     there = [
         {form for each in word.fields if each.field == name for form in each.forms}
         for word in words

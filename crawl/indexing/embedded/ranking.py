@@ -43,7 +43,7 @@ class Weights:
     text: float = 1.0
     rest: float = 0.3
     other_fields: float = 0.3
-    phrase: float = 0.25
+    phrase: float = 0.5
     link: float = 1.0
     freshness: float = 0.2
     half_life_ms: float = 365 * 86_400_000.0

@@ -36,7 +36,7 @@ SEARCH_WEIGHT_OTHER_FIELDS: Property[float] = number(
 )
 SEARCH_WEIGHT_PHRASE: Property[float] = number(
     "search.weight.phrase",
-    0.25,
+    0.5,
     "How much it adds that a query's words stand beside each other.",
     minimum=0,
 )

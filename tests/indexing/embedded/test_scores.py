@@ -169,6 +169,25 @@ def test_the_same_texts_under_other_labels_and_in_other_folders_rank_the_same(
         assert {hit.record.url: hit.score for hit in other.hits} == pytest.approx(scores, rel=1e-4)
 
 
+def test_words_beside_each_other_count_alike_in_every_folder() -> None:
+    """tantivy looks for a phrase with room in it, from the word on that fewest pages of a segment
+    have: it found these three words, which stand in another order, in one folder and not in two."""
+    texts = ("", "zoku", "zoku trigger houses")
+    together, apart = (
+        searched(
+            [
+                Page("", text, "", "", "", folder)
+                for text, folder in zip(texts, folders, strict=True)
+            ],
+            ["trigger zoku houses"],
+            Weights(link=0, freshness=0),
+        )[0].hits[0]
+        for folders in ((0, 0, 0), (0, 0, 1))
+    )
+    assert together.record.url == apart.record.url
+    assert together.score == pytest.approx(apart.score, rel=1e-4)
+
+
 def test_no_word_counts_more_than_its_bound_on_a_page_of_a_rare_language() -> None:
     """A German page among 200 English ones with a word ten times: BM25 knows no more than
     (k1 + 1) × idf."""
