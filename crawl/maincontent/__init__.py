@@ -5,7 +5,10 @@ outline.py     the page as blocks (paragraphs, headings, items, tables, code) in
 enclosures.py  which items and quotations blocks lie in
 phrases.py     the text of a block, with marks for emphasis
 scripts.py     x² for x<sup>2</sup>; mathml.py formulas
-boilerplate.py which containers are menus, teasers, comments and footers, and where the main text is
+names.py       what an element says of itself
+weights.py     how much text containers hold, and how much of it is links
+boilerplate.py which containers are menus, teasers, captions, comments and footers
+main_blocks.py where the main text is, and which of its blocks stay
 markdown.py    the text of one block as Markdown, which a reader takes for what the page said
 emphasis.py    its delimiters
 prefixes.py    the markers before its lines

@@ -7,7 +7,7 @@ import re
 from selectolax.lexbor import LexborHTMLParser
 
 from crawl.maincontent.blocks import STRIKE, Block
-from crawl.maincontent.boilerplate import main_blocks
+from crawl.maincontent.main_blocks import main_blocks
 from crawl.maincontent.phrases import without_struck
 from crawl.maincontent.render import Rendered, as_markdown, as_text
 from crawl.maincontent.walk import outline_of
