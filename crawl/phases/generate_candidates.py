@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -27,6 +27,7 @@ from crawl.model.derived_tables import HOSTDB
 from crawl.phases.generate_run import GenerateRun
 from crawl.phases.timing import timed
 from crawl.storage.manifest import Snapshot
+from crawl.storage.segments import Segment
 
 _SUMMARY_KEYS = 1_000_000
 """How many keys all shards together send to the driver at a time to find a cut."""
@@ -59,7 +60,8 @@ def find_candidates(
     tasks = [(each.number, ScanTask(each, hosts.get(each.bucket))) for each in stored]
     router = slices.router
     job = ScanJob(work.selection, work.transaction.folder, router, has_expr=matching is not None)
-    lists = [*_unfinished_lists(work, base), *_lists_not_again(work)]
+    segments = list(work.crawl_dir.segments.generated())
+    lists = [*_unfinished_lists(work, base, segments), *_lists_not_again(work, segments)]
     if not lists and matching is None and bounds is None:
         scan = partial(scan_alone, job)
         alone = [task for _, task in tasks]
@@ -89,26 +91,24 @@ def _automatic(work: GenerateRun, bounds: HostBounds | None) -> list[HostsFile]:
     return [HostsFile(folder, file.path, file.rows, most) for file in bounds.hostdb.files]
 
 
-def _unfinished_lists(work: GenerateRun, base: Snapshot) -> list[ListFile]:
+def _unfinished_lists(
+    work: GenerateRun, base: Snapshot, segments: Sequence[Segment]
+) -> list[ListFile]:
     """The lists of segments that the CrawlDb has not taken in yet: their URLs are another
     fetch's, in this shell or in another."""
+    selection = work.selection
     unfinished = unfinished_segments(
-        work.crawl_dir.segments.generated(),
-        base.applied,
-        work.selection.now_ms,
-        work.selection.reserved_ms,
+        segments, base.applied, selection.now_ms, selection.reserved_ms
     )
     if unfinished:
         work.report.details["unfinished_segments"] = [segment.name for segment in unfinished]
     return list_files(unfinished)
 
 
-def _lists_not_again(work: GenerateRun) -> list[ListFile]:
+def _lists_not_again(work: GenerateRun, segments: Sequence[Segment]) -> list[ListFile]:
     """The lists whose URLs are not to be selected once more, as far as they are still here."""
     named = frozenset(work.options.not_again)
-    return list_files(
-        (each for each in work.crawl_dir.segments.generated() if each.name in named), NOT_AGAIN
-    )
+    return list_files((each for each in segments if each.name in named), NOT_AGAIN)
 
 
 def settle_segment_cuts(

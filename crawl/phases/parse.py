@@ -141,7 +141,7 @@ def run(
             report.counters.update(part.counters)
         report.finished_ms = clock.now_ms()
         lock.verify()
-        is_replaced = _is_parsed(segment)
+        is_replaced = options.reparse and _is_parsed(segment)
         publish(held, parts, report, clock)
         segment.folder.delete(PROGRESS)
         remarks = parse_remarks(crawl_dir.address, segment.name, report.counters)
