@@ -131,4 +131,7 @@ class TestOnSpark:
             run_tasks(spark, sleep_until_killed, [str(marker)], step="test: sleep", quiet=True)
         # Both cores are free again: these two would otherwise wait a minute for one.
         assert run_tasks(spark, square, [2, 3], step="test: after", quiet=True) == [4, 9]
-        assert list(spark.sparkContext.statusTracker().getActiveJobsIds()) == []
+        # the tracker is told of jobs by a queue, which a busy machine empties late
+        context = spark.sparkContext
+        context._jsc.sc().listenerBus().waitUntilEmpty(60_000)
+        assert list(context.statusTracker().getActiveJobsIds()) == []
