@@ -202,7 +202,7 @@ def list_plugins(
 
     >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
     """
-    from crawl.inspect.plugins import list_plugins_of
+    from crawl.readers.plugin.plugins import list_plugins_of
 
     return [asdict(line) for line in list_plugins_of(_configuration(settings, conf))]
 
@@ -215,7 +215,7 @@ def list_properties(
     >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
     """
     from crawl.config.properties import CORE
-    from crawl.inspect.settings import settings_in_use
+    from crawl.readers.showproperties.settings import settings_in_use
 
     config = _configuration(settings, conf)
     declared = [*CORE.values(), *properties_in_use(config)]

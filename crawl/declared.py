@@ -48,19 +48,19 @@ def _of_setting(name: str, raw: object) -> Iterable[Property[Any]]:
 def declared_properties() -> Iterator[Property[Any]]:
     """Our own first; then every installed plugin's, which imports it."""
     # only a command that was given such a key has to know them
-    from crawl.buckets.hostdb import settings as hostdb
-    from crawl.buckets.linkdb import settings as linkdb
-    from crawl.exporting import settings as exporting
     from crawl.fetcher.drivers import protocols
     from crawl.fetcher.values import politeness, settings
     from crawl.graph import settings as graph
-    from crawl.indexing import settings as indexing
-    from crawl.indexing.embedded import settings as embedded
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
+    from crawl.parsing import outlinks
     from crawl.parsing import settings as parsing
-    from crawl.rules import outlinks
+    from crawl.phases.export import settings as exporting
+    from crawl.phases.index import settings as indexing
+    from crawl.phases.invertlinks import settings as linkdb
+    from crawl.phases.updatehostdb import settings as hostdb
     from crawl.rules.redirect import DB_IGNORE_ALSO_REDIRECTS
+    from crawl.search import settings as embedded
     from crawl.telemetry import settings as telemetry
 
     yield from chains.PROPERTIES

@@ -38,7 +38,7 @@ def test_the_lower_floors_import_without_spark() -> None:
     assert {"crawl.storage.snapshot", "crawl.rules.inject", "crawl.plugins.scoring.opic"} <= set(
         names
     )
-    assert any(name.startswith("crawl.buckets.generate.") for name in names)
+    assert any(name.startswith("crawl.phases.generate.tasks.") for name in names)
     loaded = loaded_after(IMPORT_AND_PRINT, json.dumps(names))
     assert "pyarrow" in loaded
     assert loaded.isdisjoint({"pyspark", "py4j"})

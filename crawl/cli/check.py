@@ -13,8 +13,8 @@ from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.facade.prechecks import require_folder
-from crawl.inspect.damage import check_crawl, index_remarks, repair_crawl
-from crawl.inspect.locks import found_locks
+from crawl.phases.check.locks import found_locks
+from crawl.phases.check.run import check_crawl, index_remarks, repair_crawl
 from crawl.storage.checking import CheckFault, CheckProgress, CheckResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.progress import shown_progress

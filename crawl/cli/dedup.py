@@ -18,8 +18,8 @@ from crawl.cli.common.options import (
 )
 from crawl.cli.common.output import echo, print_json, print_remarks, print_table, remark
 from crawl.config import Config
+from crawl.phases.dedup.rules import DEFAULT_ORDER, Nearness
 from crawl.printable import CELL, printable
-from crawl.rules.dedup import DEFAULT_ORDER, Nearness
 from crawl.spark.runners import SparkOptions
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def command(
       crawl dedup mycrawl --near jaccard --canonical --redirects --groups 20
       crawl dedup mycrawl --report groups.parquet --groups 100000 --urls 1000
     """
-    from crawl.inspect.duplicate_groups import check_file, groups_report, write_groups
+    from crawl.phases.dedup.duplicate_groups import check_file, groups_report, write_groups
 
     if file is not None:
         check_file(file)

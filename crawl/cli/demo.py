@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from crawl import hints
-from crawl.buckets.runner import InProcess
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import with_config, with_spark
 from crawl.cli.common.output import print_table, remark
@@ -19,10 +18,11 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.facade.results import Interrupted
 from crawl.model.status import Status
-from crawl.phases import readdb
+from crawl.readers.readdb import run as readdb
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
+from crawl.tables.runner import InProcess
 
 ROUNDS = 2
 _SHAPE = Settings(

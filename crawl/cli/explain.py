@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import click
 
-from crawl.buckets.dump import as_paragraph
-from crawl.buckets.explain import Explanation, SnapshotRecord, explain
-from crawl.buckets.generate.explain_bounds import HostLimit, KnownHost
-from crawl.buckets.generate.explain_selection import GenerateStep, moment
-from crawl.buckets.robots_verdict import RobotsVerdict, ask_verdict, known_verdict
-from crawl.buckets.segment_lookup import SegmentEntry
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.cli.common.polite_requests import polite_requests
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.inspect.explanation import explanation_values
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.printable import printable
+from crawl.readers.explain.bounds import HostLimit, KnownHost
+from crawl.readers.explain.explanation import explanation_values
+from crawl.readers.explain.robots_verdict import RobotsVerdict, ask_verdict, known_verdict
+from crawl.readers.explain.segment_lookup import SegmentEntry
+from crawl.readers.explain.selection import GenerateStep, moment
+from crawl.readers.explain.url import Explanation, SnapshotRecord, explain
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import CONTENT, PARSE_DATA
+from crawl.tables.dump import as_paragraph
 
 UNKNOWN = 1
 

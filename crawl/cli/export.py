@@ -14,8 +14,8 @@ from crawl.cli.common.options import (
 )
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
-from crawl.exporting.values import SHORTEST_CHUNK, ChunkUnit, ExportFormat, TextKind
 from crawl.facade.results import ExportedDataset
+from crawl.phases.export.tasks.values import SHORTEST_CHUNK, ChunkUnit, ExportFormat, TextKind
 from crawl.spark.runners import SparkOptions
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import click
 
-from crawl.buckets.hostgraph.centrality import Centrality
-from crawl.buckets.webgraph.dump import NodeGroup
 from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
@@ -18,6 +16,8 @@ from crawl.cli.common.options import (
 from crawl.cli.common.output import is_answered, print_table, remark
 from crawl.cli.common.picture_option import top_option
 from crawl.config import Config
+from crawl.phases.hostgraph.tasks.centrality import Centrality
+from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.spark.runners import SparkOptions
 
 

@@ -17,12 +17,16 @@ from crawl.config import Config
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.drivers.single import PageVisit, fetch_each
 from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
-from crawl.indexing.writers import writer_faults
-from crawl.inspect.checked_documents import CheckedIndexDocument, DocumentChecker, not_fetched
 from crawl.masking import masked_text
 from crawl.model.content import Content
 from crawl.model.status import Status
+from crawl.phases.index.tasks.writers import writer_faults
 from crawl.printable import one_line, printable
+from crawl.readers.indexchecker.checked_documents import (
+    CheckedIndexDocument,
+    DocumentChecker,
+    not_fetched,
+)
 
 NOT_INDEXED = 1
 WRONG_WRITER = 2

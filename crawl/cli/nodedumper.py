@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from crawl.buckets.webgraph.dump import ListFormat
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import echo_columns, print_json, remark
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.phases.webgraph.tasks.dump import ListFormat
 from crawl.spark.runners import SparkOptions
 
 COMMON_CRAWL = "cc"

@@ -25,7 +25,6 @@ from crawl.counters import Counters
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.drivers.single import PageVisit, fetch_each
 from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
-from crawl.inspect.checked_page import CheckedPage, page_values
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.content import Content
@@ -33,6 +32,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.parsing.check import PageCheck, ParseChecker
 from crawl.printable import printable
+from crawl.readers.parsechecker.checked_page import CheckedPage, page_values
 
 NOT_PARSED = 1
 _REDIRECTS = 5

@@ -23,7 +23,6 @@ from crawl.cli.common.amounts import (
 from crawl.cli.common.options import Command, json_option
 from crawl.cli.common.output import print_json, print_table, remark
 from crawl.errors import UsageError
-from crawl.inspect.capacity import plan_values
 from crawl.planning.cluster import (
     EXAMPLE_PRICES,
     HOURS_A_DAY,
@@ -43,6 +42,7 @@ from crawl.planning.executors import (
     spark_settings,
 )
 from crawl.planning.host_sizes import HostPace
+from crawl.readers.plan.capacity import plan_values
 
 
 def _amount(*names: str, kind: Amount, **others: Any) -> Callable[[Command], Command]:

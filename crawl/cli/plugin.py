@@ -9,7 +9,7 @@ import click
 from crawl.cli.common.options import json_option, with_config
 from crawl.cli.common.output import print_json, print_table
 from crawl.config import Config
-from crawl.inspect.plugins import list_plugins_of
+from crawl.readers.plugin.plugins import list_plugins_of
 
 
 @click.group("plugin")

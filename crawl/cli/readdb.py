@@ -10,22 +10,22 @@ from typing import TypeVar
 import click
 import pyarrow as pa
 
-from crawl.buckets.dump import DumpFormat, DumpJob, RecordFilter, as_paragraph, as_record
-from crawl.buckets.runner import Runner
-from crawl.buckets.stats import CrawlDbStats
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.errors import UsageError
-from crawl.inspect.lookup import find_datum
-from crawl.inspect.statistics import largest_hosts, spread_values, statistics
 from crawl.model.status import DB_STATUSES, Status, status_label
-from crawl.phases import readdb
+from crawl.readers.readdb import run as readdb
+from crawl.readers.readdb.lookup import find_datum
+from crawl.readers.readdb.statistics import largest_hosts, spread_values, statistics
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.manifest import Snapshot
+from crawl.tables.dump import DumpFormat, DumpJob, RecordFilter, as_paragraph, as_record
+from crawl.tables.runner import Runner
+from crawl.tables.stats import CrawlDbStats
 
 NOT_FOUND = 1
 

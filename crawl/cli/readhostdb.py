@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import click
 
-from crawl.buckets.dump import DumpFormat
-from crawl.buckets.hostdb.read import as_host_paragraph
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.phases.updatehostdb.tasks.read import as_host_paragraph
 from crawl.printable import printable
 from crawl.spark.runners import SparkOptions
+from crawl.tables.dump import DumpFormat
 
 NOT_FOUND = 1
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import click
 
-from crawl.buckets.dump import DumpFormat
-from crawl.buckets.linkdb.dump import LinkDumpJob
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config, with_spark
 from crawl.cli.common.output import echo, echo_columns, print_json, remark
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.cli.readdb import NOT_FOUND, checked_regex
 from crawl.config import Config
 from crawl.errors import UsageError
-from crawl.inspect.inlinks import inlinks_of
-from crawl.phases import readlinkdb
-from crawl.phases.linkdb import linkdb_of, require_linkdb
-from crawl.phases.readdb import make_room
+from crawl.phases.invertlinks.linkdb import linkdb_of, require_linkdb
+from crawl.phases.invertlinks.tasks.dump import LinkDumpJob
 from crawl.printable import printable
+from crawl.readers.readdb.run import make_room
+from crawl.readers.readlinkdb import run as readlinkdb
+from crawl.readers.readlinkdb.inlinks import inlinks_of
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, absolute
+from crawl.tables.dump import DumpFormat
 
 
 @click.command("readlinkdb")

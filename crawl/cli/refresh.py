@@ -15,7 +15,7 @@ from crawl.cli.common.options import (
 from crawl.cli.common.output import is_answered, print_table, remark
 from crawl.config import Config
 from crawl.hints import command as command_line
-from crawl.rules.refresh import RefreshOutcome
+from crawl.phases.refresh.rules import RefreshOutcome
 from crawl.spark.runners import SparkOptions
 
 

@@ -9,11 +9,11 @@ from crawl.cli.common.output import echo, echo_highlighted, print_json, print_ta
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.indexing.embedded.answers import SearchAnswer, SearchHit, SearchOptions
-from crawl.indexing.embedded.snippets import Snippet
-from crawl.inspect.search import CrawlSearch
 from crawl.printable import printable
+from crawl.readers.search.search import CrawlSearch
 from crawl.rounds.derived import behind_lines
+from crawl.search.answers import SearchAnswer, SearchHit, SearchOptions
+from crawl.search.snippets import Snippet
 from crawl.storage.crawl_dir import CrawlDir
 
 NOT_FOUND = 1

@@ -12,8 +12,8 @@ from crawl.config import Config
 from crawl.config.properties import CORE
 from crawl.config.render import render, toml
 from crawl.declared import properties_in_use
-from crawl.inspect.settings import matching, settings_in_use
 from crawl.masking import MARK
+from crawl.readers.showproperties.settings import matching, settings_in_use
 
 
 def _plain(value: object) -> str:

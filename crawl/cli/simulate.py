@@ -10,7 +10,7 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.facade.prechecks import require_segments
 from crawl.fetcher.drivers.simulate import Latency
-from crawl.inspect.simulation import Simulation, segment_source, simulate, synthetic_source
+from crawl.readers.simulate.simulation import Simulation, segment_source, simulate, synthetic_source
 from crawl.storage.crawl_dir import CrawlDir
 
 

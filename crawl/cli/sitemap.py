@@ -16,7 +16,7 @@ from crawl.cli.common.output import print_json, print_remarks, print_table, rema
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.config import Config
 from crawl.facade.results import PhaseResult
-from crawl.rules.sitemap import REASONS
+from crawl.phases.sitemap.rules import REASONS
 from crawl.spark.runners import SparkOptions
 
 

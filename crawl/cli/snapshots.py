@@ -6,7 +6,7 @@ import click
 
 from crawl.cli.common.options import crawl_dir_argument, json_option
 from crawl.cli.common.output import echo, print_json, print_table, remark
-from crawl.inspect.snapshots import list_snapshots
+from crawl.readers.snapshots.snapshots import list_snapshots
 from crawl.storage.crawl_dir import CrawlDir
 
 

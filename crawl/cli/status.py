@@ -14,9 +14,9 @@ from crawl.cli.common.waiting_hosts import waiting_hosts_text
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import UsageError
-from crawl.inspect.phase_costs import phase_costs
-from crawl.inspect.segments import hosts_left_alone, segments_status
 from crawl.model.costs import EngineCosts
+from crawl.readers.status.phase_costs import phase_costs
+from crawl.readers.status.segments import hosts_left_alone, segments_status
 from crawl.rounds.derived import behind, read_facts
 from crawl.storage.crawl_dir import CrawlDir
 

@@ -91,7 +91,7 @@ def command(
 
 def _summarize(crawl_dir: str, done: PhaseResult) -> None:
     from crawl.model.status import DB_STATUSES
-    from crawl.rules.updatedb import Event
+    from crawl.phases.updatedb.rules import Event
 
     counters, urls = done.counters, done.db_urls or 0
     events = [

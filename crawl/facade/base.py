@@ -23,9 +23,9 @@ from crawl.storage.crawl_dir import CrawlDir
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from crawl.buckets.runner import Runner
     from crawl.rounds.lanes import RoundObserver
     from crawl.rounds.on_spark import Displays
+    from crawl.tables.runner import Runner
 
 
 def _notebook_displays() -> Displays:

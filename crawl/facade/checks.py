@@ -10,13 +10,13 @@ from typing import Any
 from crawl.config import Config
 from crawl.config.resources import packaged
 from crawl.errors import UsageError
-from crawl.inspect.capacity import plan_values
 from crawl.interfaces.chain_steps import filter_steps, normal_form, normalizer_steps
 from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, NormalizerChain
 from crawl.planning.cluster import EXAMPLE_PRICES, Node, most_pages_per_day, plan
 from crawl.planning.costs import FILE, read_costs
 from crawl.planning.demand import Demand
 from crawl.planning.executors import filling_threads, plan_executors
+from crawl.readers.plan.capacity import plan_values
 from crawl.robots.read import read_rules
 
 _REVISIT_DAYS = 30.0

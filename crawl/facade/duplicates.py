@@ -7,7 +7,7 @@ from crawl.facade.arguments import check_text, check_whole_number
 from crawl.facade.base import Handle
 from crawl.facade.prechecks import require_unlocked
 from crawl.facade.results import DuplicatesResult, reported
-from crawl.rules.dedup import DEFAULT_ORDER
+from crawl.phases.dedup.rules import DEFAULT_ORDER
 
 
 class Duplicates(Handle):
@@ -39,8 +39,8 @@ class Duplicates(Handle):
             >>> [group.survivor for group in web.dedup(groups=10).groups]
             >>> [pair.difference.changes for pair in web.dedup(near="jaccard", preview=20).pairs]
         """
-        from crawl.phases import dedup
-        from crawl.phases.dedup import DedupOptions
+        from crawl.phases.dedup import run as dedup
+        from crawl.phases.dedup.run import DedupOptions
 
         with self._working():
             check_text("group", group)

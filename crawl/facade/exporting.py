@@ -41,9 +41,14 @@ class Exporting(Handle):
 
             >>> web.export("dataset", format="parquet", text="markdown", overwrite=True).records
         """
-        from crawl.exporting.values import SHORTEST_CHUNK, ChunkUnit, ExportFormat, TextKind
-        from crawl.phases import export
-        from crawl.phases.export import ExportOptions
+        from crawl.phases.export import run as export
+        from crawl.phases.export.run import ExportOptions
+        from crawl.phases.export.tasks.values import (
+            SHORTEST_CHUNK,
+            ChunkUnit,
+            ExportFormat,
+            TextKind,
+        )
         from crawl.rounds.derived import behind_lines
         from crawl.storage.folder import Folder, absolute
 

@@ -39,8 +39,8 @@ class Graph(Handle):
             >>> web.webgraph().counters["nodes"]
         """
         from crawl.model.derived_tables import WEBGRAPH
-        from crawl.phases import webgraph
-        from crawl.phases.webgraph import WebGraphOptions
+        from crawl.phases.webgraph import run as webgraph
+        from crawl.phases.webgraph.run import WebGraphOptions
 
         with self._working():
             options = WebGraphOptions(
@@ -85,8 +85,8 @@ class Graph(Handle):
             >>> web.linkrank(pagerank=True, tolerance=1e-8).counters["iterations"]
         """
         from crawl.model.derived_tables import WEBGRAPH
-        from crawl.phases import linkrank
-        from crawl.phases.linkrank import LinkRankOptions
+        from crawl.phases.linkrank import run as linkrank
+        from crawl.phases.linkrank.run import LinkRankOptions
         from crawl.rounds.derived import behind_lines
 
         with self._working():
@@ -121,9 +121,9 @@ class Graph(Handle):
 
         >>> web.scoreupdater().counters["urls_scored"]
         """
-        from crawl.phases import scoreupdater
-        from crawl.phases.linkrank import require_scores
-        from crawl.phases.scoreupdater import ScoreUpdaterOptions
+        from crawl.phases.linkrank.run import require_scores
+        from crawl.phases.scoreupdater import run as scoreupdater
+        from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
 
         with self._working():
             self._directory.require_crawldb()
@@ -150,7 +150,7 @@ class Graph(Handle):
         """
         from dataclasses import asdict
 
-        from crawl.inspect.graph import find_node
+        from crawl.readers.nodereader.graph import find_node
 
         with self._working():
             check_text("url", url)
@@ -222,10 +222,10 @@ class Graph(Handle):
         separator: str = "\t",
         overwrite: bool = False,
     ) -> tuple[int, tuple[tuple[str, float], ...]]:
-        from crawl.buckets.webgraph.dump import ListFormat, NodeGroup, NodeValue
-        from crawl.phases import nodedumper
-        from crawl.phases.nodedumper import NodeDumperOptions
-        from crawl.phases.readdb import make_room
+        from crawl.phases.nodedumper import run as nodedumper
+        from crawl.phases.nodedumper.run import NodeDumperOptions
+        from crawl.phases.webgraph.tasks.dump import ListFormat, NodeGroup, NodeValue
+        from crawl.readers.readdb.run import make_room
         from crawl.storage.folder import Folder, absolute
 
         with self._working():

@@ -28,11 +28,11 @@ class HostGraphs(Handle):
 
             >>> [host["host"] for host in web.hostgraph().top]
         """
-        from crawl.buckets.hostgraph.centrality import Centrality
-        from crawl.buckets.webgraph.dump import NodeGroup
-        from crawl.phases import hostgraph
-        from crawl.phases.hostgraph import HostGraphOptions
-        from crawl.phases.linkrank import require_graph
+        from crawl.phases.hostgraph import run as hostgraph
+        from crawl.phases.hostgraph.run import HostGraphOptions
+        from crawl.phases.hostgraph.tasks.centrality import Centrality
+        from crawl.phases.linkrank.run import require_graph
+        from crawl.phases.webgraph.tasks.dump import NodeGroup
         from crawl.rounds.derived import behind_lines
 
         with self._working():
@@ -65,10 +65,10 @@ class HostGraphs(Handle):
 
             >>> web.dump_hostgraph("graph")
         """
-        from crawl.buckets.webgraph.dump import NodeGroup
-        from crawl.phases import graph_dump
-        from crawl.phases.hostgraph import require_hostgraph
-        from crawl.phases.readdb import make_room
+        from crawl.phases.hostgraph import dump as graph_dump
+        from crawl.phases.hostgraph.run import require_hostgraph
+        from crawl.phases.webgraph.tasks.dump import NodeGroup
+        from crawl.readers.readdb.run import make_room
         from crawl.storage.folder import Folder, absolute
 
         with self._working():

@@ -15,9 +15,9 @@ from crawl.facade.prechecks import require_segments, require_unlocked
 from crawl.facade.results import PhaseResult, phase_result
 
 if TYPE_CHECKING:
-    from crawl.buckets.exchange import BlockSource
-    from crawl.buckets.runner import Runner
     from crawl.storage.manifest import Snapshot
+    from crawl.tables.exchange import BlockSource
+    from crawl.tables.runner import Runner
 
 Answer = TypeVar("Answer")
 
@@ -34,8 +34,8 @@ class Hosts(Handle):
             >>> web.updatehostdb().counters["hosts"]
         """
         from crawl.model.derived_tables import HOSTDB
-        from crawl.phases import updatehostdb
-        from crawl.phases.updatehostdb import UpdateHostDbOptions
+        from crawl.phases.updatehostdb import run as updatehostdb
+        from crawl.phases.updatehostdb.run import UpdateHostDbOptions
 
         with self._working():
             options = UpdateHostDbOptions(
@@ -63,9 +63,9 @@ class Hosts(Handle):
 
         >>> web.host("example.org")
         """
-        from crawl.buckets.hostdb.find import find_host
-        from crawl.buckets.hostdb.settings import HOSTDB_PERCENTILES
         from crawl.model.derived_tables import HOSTDB
+        from crawl.phases.updatehostdb.settings import HOSTDB_PERCENTILES
+        from crawl.phases.updatehostdb.tasks.find import find_host
 
         with self._working():
             check_text("name", name)
@@ -81,7 +81,7 @@ class Hosts(Handle):
 
             >>> [host["host"] for host in web.top_hosts(10, by="failed")]
         """
-        from crawl.phases import readhostdb
+        from crawl.readers.readhostdb import run as readhostdb
 
         def find(state: Snapshot) -> list[dict[str, Any]]:
             with self._hosts_runner(state, expr) as (runner, matching):
@@ -107,12 +107,12 @@ class Hosts(Handle):
 
             >>> web.dump_hosts("hosts", format="csv", columns=["host", "homepage"])
         """
-        from crawl.buckets.dump import DumpFormat
-        from crawl.buckets.hostdb.read import SHOWN, DumpHostsJob, ReadHostsJob
         from crawl.model.derived_tables import HOSTDB
-        from crawl.phases import readhostdb
-        from crawl.phases.readdb import check_room, make_room
+        from crawl.phases.updatehostdb.tasks.read import SHOWN, DumpHostsJob, ReadHostsJob
+        from crawl.readers.readdb.run import check_room, make_room
+        from crawl.readers.readhostdb import run as readhostdb
         from crawl.storage.folder import Folder, absolute
+        from crawl.tables.dump import DumpFormat
 
         with self._working():
             check_text("expr", expr)

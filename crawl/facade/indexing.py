@@ -39,8 +39,8 @@ class Indexing(Handle):
             >>> web.index(delete_gone=True).documents
         """
         from crawl.model.derived_tables import INDEX
-        from crawl.phases import index
-        from crawl.phases.index_choice import IndexOptions, choose
+        from crawl.phases.index import run as index
+        from crawl.phases.index.choice import IndexOptions, choose
         from crawl.rounds.derived import behind_lines
 
         with self._working():
@@ -98,8 +98,8 @@ class Indexing(Handle):
             >>> web.clean().documents
         """
         from crawl.model.derived_tables import INDEX
-        from crawl.phases import clean
-        from crawl.phases.clean import CleanOptions
+        from crawl.phases.clean import run as clean
+        from crawl.phases.clean.run import CleanOptions
         from crawl.rounds.derived import behind_lines
 
         with self._working():

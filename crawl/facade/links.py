@@ -30,9 +30,9 @@ class Links(Handle):
 
             >>> web.invertlinks().counters["links_kept"]
         """
-        from crawl.phases import invertlinks
-        from crawl.phases.invertlinks import InvertLinksOptions
-        from crawl.phases.linkdb import linkdb_of
+        from crawl.phases.invertlinks import run as invertlinks
+        from crawl.phases.invertlinks.linkdb import linkdb_of
+        from crawl.phases.invertlinks.run import InvertLinksOptions
 
         with self._working():
             options = InvertLinksOptions(
@@ -72,9 +72,9 @@ class Links(Handle):
 
             >>> web.mergelinkdb(["crawl-2025"]).counters["links_kept"]
         """
-        from crawl.phases import mergelinkdb
-        from crawl.phases.linkdb import linkdb_of
-        from crawl.phases.mergelinkdb import MergeLinkDbOptions
+        from crawl.phases.invertlinks.linkdb import linkdb_of
+        from crawl.phases.mergelinkdb import run as mergelinkdb
+        from crawl.phases.mergelinkdb.run import MergeLinkDbOptions
 
         with self._working():
             options = MergeLinkDbOptions(
@@ -101,7 +101,7 @@ class Links(Handle):
 
             >>> [link["anchor"] for link in web.inlinks("https://example.org/")]
         """
-        from crawl.inspect.inlinks import inlinks_of
+        from crawl.readers.readlinkdb.inlinks import inlinks_of
 
         with self._working():
             check_text("url", url)

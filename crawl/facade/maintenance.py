@@ -19,7 +19,7 @@ class Maintenance(Handle):
 
         >>> web.rebucket(64).snapshot
         """
-        from crawl.phases import rebucket
+        from crawl.phases.rebucket import run as rebucket
 
         with self._working():
             check_whole_number("buckets", buckets)
@@ -54,7 +54,7 @@ class Maintenance(Handle):
 
             >>> web.rollback().snapshot
         """
-        from crawl.phases.snapshots import roll_back
+        from crawl.phases.gc.run import roll_back
 
         with self._working():
             check_whole_number("to", to)
@@ -75,7 +75,7 @@ class Maintenance(Handle):
 
         >>> web.gc(keep=1).counters["files_deleted"]
         """
-        from crawl.phases.snapshots import collect_garbage
+        from crawl.phases.gc.run import collect_garbage
 
         with self._working():
             check_whole_number("keep", keep)
@@ -103,8 +103,8 @@ class Maintenance(Handle):
 
             >>> web.repair()
         """
-        from crawl.inspect.damage import check_crawl, repair_crawl
-        from crawl.inspect.locks import found_locks
+        from crawl.phases.check.locks import found_locks
+        from crawl.phases.check.run import check_crawl, repair_crawl
 
         with self._working():
             require_folder(self._directory)

@@ -32,7 +32,7 @@ from crawl.storage.crawl_dir import CrawlDir
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from crawl.phases.generate_candidates import Bounding, Matching
+    from crawl.phases.generate.candidates import Bounding, Matching
 
 
 class Phases(Handle):
@@ -56,8 +56,8 @@ class Phases(Handle):
             >>> web.inject(["https://example.org/", "https://example.com/\\tnutch.score=2"])
             >>> web.inject(files="seeds.txt")
         """
-        from crawl.phases import inject
-        from crawl.phases.inject import InjectOptions
+        from crawl.phases.inject import run as inject
+        from crawl.phases.inject.run import InjectOptions
         from crawl.storage.seeds import plan_seeds
 
         with self._working():
@@ -105,8 +105,8 @@ class Phases(Handle):
             >>> web.sitemap().counters["urls_new"]
             >>> web.sitemap(["https://example.org/sitemap.xml"])
         """
-        from crawl.phases import sitemap
-        from crawl.phases.sitemap import SitemapOptions
+        from crawl.phases.sitemap import run as sitemap
+        from crawl.phases.sitemap.run import SitemapOptions
 
         with self._working():
             check_whole_number("max_hosts", max_hosts, least=-1)
@@ -155,8 +155,8 @@ class Phases(Handle):
 
             >>> web.generate(top_n=1000).segments
         """
-        from crawl.phases import generate
-        from crawl.phases.generate_run import GenerateOptions
+        from crawl.phases.generate import run as generate
+        from crawl.phases.generate.shared import GenerateOptions
         from crawl.urls.resolve import system_resolver
 
         with self._working():
@@ -213,8 +213,8 @@ class Phases(Handle):
             >>> web.fetch().counters["records"]
         """
         from crawl.fetcher.task import STOP
-        from crawl.phases import fetch
-        from crawl.phases.fetch import FetchOptions
+        from crawl.phases.fetch import run as fetch
+        from crawl.phases.fetch.run import FetchOptions
         from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
 
         with self._working():
@@ -272,8 +272,8 @@ class Phases(Handle):
 
             >>> web.parse().counters["outlinks_kept"]
         """
-        from crawl.phases import parse
-        from crawl.phases.parse import ParseOptions
+        from crawl.phases.parse import run as parse
+        from crawl.phases.parse.run import ParseOptions
         from crawl.storage.segments import CONTENT
 
         with self._working():
@@ -309,8 +309,8 @@ class Phases(Handle):
 
             >>> web.updatedb().counters["urls_new"]
         """
-        from crawl.phases import updatedb
-        from crawl.phases.updatedb import UpdateDbOptions
+        from crawl.phases.updatedb import run as updatedb
+        from crawl.phases.updatedb.run import UpdateDbOptions
 
         with self._working():
             options = UpdateDbOptions(
@@ -360,7 +360,7 @@ def _with_threads(config: Config, threads: int | None) -> Config:
 
 def _bounding(session: SparkSession, directory: CrawlDir, config: Config) -> Bounding | None:
     """Evaluates what the settings say of hosts by the HostDb's columns."""
-    from crawl.buckets.generate.selection import host_expressions
+    from crawl.phases.generate.tasks.selection import host_expressions
 
     if not host_expressions(config):
         return None

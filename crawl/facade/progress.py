@@ -13,7 +13,8 @@ from functools import partial
 from typing import Any
 
 from crawl.clock import Clock, SystemClock
-from crawl.inspect import fetch_progress, parse_progress
+from crawl.phases.fetch import progress as fetch_progress
+from crawl.phases.parse import progress as parse_progress
 from crawl.rounds.on_spark import Displays
 from crawl.storage.segments import Segment
 from crawl.telemetry.progress import ProgressDisplay, ProgressView, shown_progress

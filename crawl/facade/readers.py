@@ -26,7 +26,7 @@ class Readers(Handle):
 
         >>> web.status()[-1]["state"]
         """
-        from crawl.inspect.segments import segments_status
+        from crawl.readers.status.segments import segments_status
 
         with self._working():
             self._directory.require_crawldb()
@@ -37,7 +37,7 @@ class Readers(Handle):
 
         >>> [host["until"] for host in web.hosts_left_alone()]
         """
-        from crawl.inspect.segments import hosts_left_alone
+        from crawl.readers.status.segments import hosts_left_alone
 
         with self._working():
             return hosts_left_alone(self._directory, self._config, SystemClock())
@@ -61,7 +61,7 @@ class Readers(Handle):
 
         >>> web.phase_costs()[-1]["bytes_exchanged"]
         """
-        from crawl.inspect.phase_costs import phase_costs
+        from crawl.readers.status.phase_costs import phase_costs
 
         with self._working():
             return phase_costs(self._directory, _log.warning)
@@ -72,8 +72,8 @@ class Readers(Handle):
         >>> web.stats()["status"]["db_fetched"]
         """
         from crawl.config.properties import DB_STATS_SCORE_QUANTILES
-        from crawl.inspect.statistics import statistics
-        from crawl.phases import readdb
+        from crawl.readers.readdb import run as readdb
+        from crawl.readers.readdb.statistics import statistics
 
         def count(found: Snapshot) -> dict[str, Any]:
             with self._runner(rows=found.rows) as runner:
@@ -91,8 +91,8 @@ class Readers(Handle):
 
             >>> web.lookup("https://example.org/")["statusName"]
         """
-        from crawl.buckets.dump import as_record
-        from crawl.inspect.lookup import find_datum
+        from crawl.readers.readdb.lookup import find_datum
+        from crawl.tables.dump import as_record
 
         with self._working():
             check_text("url", url)
@@ -106,7 +106,7 @@ class Readers(Handle):
 
         >>> web.top(10)[0]["url"]
         """
-        from crawl.phases import readdb
+        from crawl.readers.readdb import run as readdb
 
         def find(found: Snapshot) -> list[dict[str, Any]]:
             least = float("-inf") if min_score is None else min_score
@@ -124,9 +124,9 @@ class Readers(Handle):
 
         >>> web.explain("https://example.org/")["next"]
         """
-        from crawl.buckets.explain import explain
-        from crawl.buckets.robots_verdict import known_verdict
-        from crawl.inspect.explanation import explanation_values
+        from crawl.readers.explain.explanation import explanation_values
+        from crawl.readers.explain.robots_verdict import known_verdict
+        from crawl.readers.explain.url import explain
 
         with self._working():
             check_text("url", url)
@@ -154,7 +154,7 @@ class Readers(Handle):
 
         >>> [state["snapshot"] for state in web.snapshots()]
         """
-        from crawl.inspect.snapshots import list_snapshots
+        from crawl.readers.snapshots.snapshots import list_snapshots
 
         with self._working():
             return list_snapshots(self._directory, _log.warning)
@@ -165,7 +165,7 @@ class Readers(Handle):
 
             >>> web.check()
         """
-        from crawl.inspect.damage import check_crawl
+        from crawl.phases.check.run import check_crawl
 
         with self._working():
             require_folder(self._directory)
@@ -189,7 +189,7 @@ class Readers(Handle):
         >>> web.simulate(latency=0.3)["seconds"]
         """
         from crawl.fetcher.drivers.simulate import Latency
-        from crawl.inspect.simulation import segment_source, simulate
+        from crawl.readers.simulate.simulation import segment_source, simulate
 
         with self._working():
             check_text("segment", segment)

@@ -30,8 +30,8 @@ class Refreshing(Handle):
             >>> web.refresh("https://example.org/*").counters["made_due"]
             >>> web.refresh(["*.com", "https://example.org/"], dry_run=True).counters["matched"]
         """
-        from crawl.phases import refresh
-        from crawl.phases.refresh import RefreshOptions
+        from crawl.phases.refresh import run as refresh
+        from crawl.phases.refresh.run import RefreshOptions
 
         with self._working():
             options = RefreshOptions(_texts(patterns), gone, dry_run, steal_lock)

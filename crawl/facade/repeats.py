@@ -11,8 +11,8 @@ from crawl.facade.arguments import check_number, check_text, check_whole_number
 from crawl.facade.readers import Readers
 
 if TYPE_CHECKING:
-    from crawl.rules.dust import RuleEvidence
-    from crawl.rules.mirrors import MirrorEvidence
+    from crawl.phases.dust.rules import RuleEvidence
+    from crawl.phases.mirrors.rules import MirrorEvidence
 
 
 class Repeats(Readers):
@@ -34,8 +34,8 @@ class Repeats(Readers):
             >>> web.dust(min_support=5)["rules"]
             >>> web.dust(apply="dust-urlnormalizer.txt")["file"]
         """
-        from crawl.phases import dust
-        from crawl.rules.dust import DustBounds
+        from crawl.phases.dust import run as dust
+        from crawl.phases.dust.rules import DustBounds
         from crawl.storage.manifest import Snapshot
 
         def learn(state: Snapshot) -> dust.DustResult:
@@ -78,8 +78,8 @@ class Repeats(Readers):
             >>> web.mirrors()["mirrors"]
             >>> web.mirrors(hosts_file="host-urlnormalizer.txt")["hosts"]
         """
-        from crawl.phases import mirrors
-        from crawl.rules.mirrors import MirrorBounds
+        from crawl.phases.mirrors import run as mirrors
+        from crawl.phases.mirrors.rules import MirrorBounds
         from crawl.storage.manifest import Snapshot
 
         def find(state: Snapshot) -> mirrors.MirrorsResult:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from html import escape
 from typing import Any, TypedDict
 
-from crawl.buckets.dedup.members import DuplicateGroup
-from crawl.buckets.dedup.shown_pages import PagePair
 from crawl.counters import Counters
-from crawl.exporting.values import ExportedFile
 from crawl.model.report import Report
+from crawl.phases.dedup.tasks.members import DuplicateGroup
+from crawl.phases.dedup.tasks.shown_pages import PagePair
+from crawl.phases.export.tasks.values import ExportedFile
 from crawl.rounds.results import AfterResult, RoundResult
 
 

@@ -10,7 +10,7 @@ from crawl.facade.arguments import check_text, check_whole_number
 from crawl.facade.base import Handle
 
 if TYPE_CHECKING:
-    from crawl.inspect.search import CrawlSearch
+    from crawl.readers.search.search import CrawlSearch
 
 
 class Searching(Handle):
@@ -41,8 +41,8 @@ class Searching(Handle):
         `explain`: why each page ranks where it does; `writer`: the id of the index writer whose
         index is searched, where there are several.
         """
-        from crawl.indexing.embedded.answers import SearchOptions
-        from crawl.inspect.search import CrawlSearch
+        from crawl.readers.search.search import CrawlSearch
+        from crawl.search.answers import SearchOptions
 
         with self._working():
             check_text("query", query)

@@ -114,8 +114,8 @@ class Tables(Handle):
 
             >>> web.host_ranks().select("host", "harmonic", "pagerank").to_pandas()
         """
-        from crawl.buckets.webgraph.dump import NodeGroup
-        from crawl.phases.hostgraph import require_hostgraph, table_of
+        from crawl.phases.hostgraph.run import require_hostgraph, table_of
+        from crawl.phases.webgraph.tasks.dump import NodeGroup
 
         with self._working():
             wanted = one_of("group", NodeGroup, group)
@@ -129,7 +129,7 @@ class Tables(Handle):
         >>> web.linkdb().select("url", "anchor").to_arrow()
         """
         from crawl.model.derived_tables import LINKDB
-        from crawl.phases.linkdb import require_linkdb
+        from crawl.phases.invertlinks.linkdb import require_linkdb
 
         with self._working():
             paths = [file.path for file in require_linkdb(self._directory).files]

@@ -13,7 +13,7 @@ from crawl.facade.readers import Readers
 from crawl.storage.manifest import Snapshot
 
 if TYPE_CHECKING:
-    from crawl.buckets.name_counts import NameSummary
+    from crawl.readers.webstats.name_counts import NameSummary
 
 COMPLETE_BY = ("host", "domain")
 
@@ -34,7 +34,7 @@ class WebStats(Readers):
 
         >>> web.domainstats("domain", top=10)["top"]
         """
-        from crawl.buckets.name_counts import NameKind, fetched_of
+        from crawl.readers.webstats.name_counts import NameKind, fetched_of
 
         known = [str(kind) for kind in NameKind]
         found = self._names(by, known, top, plot, snapshot, f"Pages by {by}")
@@ -65,8 +65,8 @@ class WebStats(Readers):
 
         >>> web.crawlcomplete()["complete"]
         """
-        from crawl.buckets.name_counts import completeness
         from crawl.model.status import DB_STATUSES
+        from crawl.readers.webstats.name_counts import completeness
 
         found = self._names(by, COMPLETE_BY, top, plot, snapshot, f"Completeness by {by}")
         return {
@@ -85,9 +85,9 @@ class WebStats(Readers):
 
         >>> web.protocolstats()["codes"]["200"]
         """
-        from crawl.inspect.pictures import check_picture, draw_codes
         from crawl.model.status import status_label
-        from crawl.phases import statistics
+        from crawl.readers.webstats import run as statistics
+        from crawl.readers.webstats.pictures import check_picture, draw_codes
 
         with self._working():
             if plot is not None:
@@ -120,8 +120,8 @@ class WebStats(Readers):
 
             >>> web.linkstats(top=5)["top"]
         """
-        from crawl.inspect.pictures import check_picture, draw_degrees
-        from crawl.phases import statistics
+        from crawl.readers.webstats import run as statistics
+        from crawl.readers.webstats.pictures import check_picture, draw_degrees
 
         with self._working():
             check_whole_number("top", top, least=0)
@@ -161,10 +161,10 @@ class WebStats(Readers):
         snapshot: int | None,
         title: str,
     ) -> NameSummary:
-        from crawl.buckets.name_counts import NameKind
-        from crawl.inspect.pictures import check_picture, draw_names
         from crawl.model.status import DB_STATUSES
-        from crawl.phases import statistics
+        from crawl.readers.webstats import run as statistics
+        from crawl.readers.webstats.name_counts import NameKind
+        from crawl.readers.webstats.pictures import check_picture, draw_names
 
         with self._working():
             check_whole_number("top", top, least=0)
@@ -188,7 +188,7 @@ class WebStats(Readers):
 
 
 def _fetched(found: NameSummary) -> int:
-    from crawl.buckets.name_counts import FETCHED
+    from crawl.readers.webstats.name_counts import FETCHED
 
     return sum(found.statuses[status.label] for status in FETCHED)
 

@@ -3,7 +3,7 @@ the pauses that servers are owed.
 
 A task takes up what is known of its own hosts when it meets them. What it learns is committed
 along with its chunks (answers) and written when it ends (pauses); the phase then merges it into
-the crawl's datasets `robots` and `servers` (crawl/phases/hand_over.py).
+the crawl's datasets `robots` and `servers` (crawl/phases/fetch/hand_over.py).
 """
 
 from __future__ import annotations

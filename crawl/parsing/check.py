@@ -22,10 +22,10 @@ from crawl.parsing.fields.rule_file import EXPLAIN, field_rules
 from crawl.parsing.fields.rules import FieldRules
 from crawl.parsing.fields.stored import EXPLAINED_KEY, ExplainedField, explained_fields
 from crawl.parsing.link_lists import is_link_list
+from crawl.parsing.outlinks import OutlinkRules, keep_links
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.parsing.settings import MIME_TYPE_MAGIC, PARSEFILTER_ORDER
-from crawl.rules.outlinks import OutlinkRules, keep_links
 
 MOST_LINKS = 10_000
 """Links of a page that are checked; of a sitemap or a feed all."""

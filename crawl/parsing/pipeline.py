@@ -35,6 +35,7 @@ from crawl.parsing.document import (
 from crawl.parsing.empty_parse import reason_if_empty
 from crawl.parsing.link_lists import is_link_list
 from crawl.parsing.main_content import main_text
+from crawl.parsing.outlinks import KeptLinks, keep_links
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.settings import (
     DB_PARSEMETA_TO_CRAWLDB,
@@ -50,7 +51,6 @@ from crawl.parsing.settings import (
 from crawl.parsing.sitemap_depth import limit_sitemap_depth
 from crawl.parsing.text.charset import UTF_8, charset_of, default_codec
 from crawl.parsing.text.mime import mime_type
-from crawl.rules.outlinks import KeptLinks, keep_links
 from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
 

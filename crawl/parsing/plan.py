@@ -13,6 +13,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.signature import Signature
 from crawl.interfaces.urlexemption import URLExemption
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.parsing.outlinks import OutlinkRules
 from crawl.parsing.settings import (
     DB_SIGNATURE_CLASS,
     PARSE_FILTER_URLS,
@@ -24,7 +25,6 @@ from crawl.parsing.settings import (
     URLEXEMPTION_ORDER,
 )
 from crawl.parsing.text.charset import default_codec
-from crawl.rules.outlinks import OutlinkRules
 from crawl.urls.rule_lines import rule_lines
 
 _SUFFIXES = {"xml": "application/xml", "json": "application/json"}

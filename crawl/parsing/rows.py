@@ -19,8 +19,8 @@ from crawl.model.status import Status
 from crawl.model.table import METADATA, OUTLINKS, TIMESTAMP, Table
 from crawl.model.tables import CRAWL_PARSE, PARSE_DATA, PARSE_TEXT
 from crawl.parsing.document import Document
+from crawl.parsing.outlinks import KeptLinks
 from crawl.parsing.sitemap_depth import with_depths
-from crawl.rules.outlinks import KeptLinks
 from crawl.rules.redirect import representative
 from crawl.urls.parse import host_of
 

@@ -13,7 +13,7 @@ RECORDS_A_BUCKET = 10_000_000
 RECORDS_A_FILE = 4_000_000
 """A bucket of more has several files, each of which is a task's work (crawldb.file.rows)."""
 ROBOTS_ROWS_A_BUCKET = 300_000
-"""Answers for robots.txt that are kept in a bucket at the most (crawl/buckets/hand_over.py)."""
+"""Answers for robots.txt that are kept in a bucket at the most (crawl/phases/fetch/tasks.py)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any
 
-from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.errors import NoSnapshot, NothingToDo
@@ -22,6 +21,7 @@ from crawl.rounds.derived import is_up_to_date, read_facts
 from crawl.rounds.results import AfterResult
 from crawl.rounds.steps import Step
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,37 +110,37 @@ _OPTIONS = {
 
 def _run_phase(name: str, work: AfterRun) -> Any:
     """Runs a phase as its command does without options; it is imported when it is asked for."""
-    phase = import_module(f"crawl.phases.{name}")
+    phase = import_module(f"crawl.phases.{name}.run")
     options = getattr(phase, _OPTIONS[name])(steal_lock=work.steal_lock)
     return phase.run(work.runner, work.directory, work.config, options, work.clock)
 
 
 def _check_invertlinks(config: Config) -> None:
-    from crawl.phases import invertlinks
+    from crawl.phases.invertlinks import run as invertlinks
 
     invertlinks.check(config, invertlinks.InvertLinksOptions())
 
 
 def _check_webgraph(config: Config) -> None:
-    from crawl.phases import webgraph
+    from crawl.phases.webgraph import run as webgraph
 
     webgraph.check(config, webgraph.WebGraphOptions())
 
 
 def _check_linkrank(config: Config) -> None:
-    from crawl.phases import linkrank
+    from crawl.phases.linkrank import run as linkrank
 
     linkrank.kernel_of(config, linkrank.LinkRankOptions())
 
 
 def _check_index(config: Config) -> None:
-    from crawl.phases import index
+    from crawl.phases.index import run as index
 
     index.check(config)
 
 
 def _check_clean(config: Config) -> None:
-    from crawl.phases import clean
+    from crawl.phases.clean import run as clean
 
     clean.check(config)
 

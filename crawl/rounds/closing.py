@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from crawl.buckets.generate.scan import PER_HOST_OVERFLOW
 from crawl.counters import Counters
 from crawl.model.report import Report
-from crawl.phases.updatedb import UpdateDbResult
+from crawl.phases.generate.tasks.scan import PER_HOST_OVERFLOW
+from crawl.phases.updatedb.rules import Event
+from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.rounds.results import RoundResult
-from crawl.rules.updatedb import Event
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE
 

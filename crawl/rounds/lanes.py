@@ -7,10 +7,10 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
-from crawl.buckets.runner import Runner
 from crawl.rounds.results import AfterResult, RoundResult
 from crawl.rounds.steps import Step
 from crawl.storage.segments import Segment
+from crawl.tables.runner import Runner
 
 
 class RoundObserver(Protocol):

@@ -10,7 +10,6 @@ from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from crawl.buckets.runner import Runner
 from crawl.clock import Clock
 from crawl.config import Config, Property
 from crawl.config.config import DEFAULT_ORIGIN
@@ -22,14 +21,18 @@ from crawl.config.properties import (
 from crawl.errors import EnvironmentFault, NothingToDo
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
-from crawl.phases import fetch, generate, inject, parse, updatedb
-from crawl.phases.fetch import FetchOptions
-from crawl.phases.generate_candidates import Bounding
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.inject import InjectOptions
-from crawl.phases.parse import ParseOptions
-from crawl.phases.tail import last_round_costs
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.tail import last_round_costs
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.candidates import Bounding
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions
+from crawl.phases.parse import run as parse
+from crawl.phases.parse.run import ParseOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.rounds import (
     STOP_FILE,
     LoopOptions,
@@ -51,6 +54,7 @@ from crawl.rounds.state import segment_states
 from crawl.rules.overlap import pages_of_a_host
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import Segment
+from crawl.tables.runner import Runner
 from crawl.telemetry.ambient import meter
 from crawl.telemetry.context import in_context
 from crawl.telemetry.metrics import ROUND

@@ -10,8 +10,6 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
-from crawl.buckets.exchange import BlockSource, Exchange, Outbox
-from crawl.buckets.runner import Runner
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.fetcher.task import STOP
@@ -25,6 +23,8 @@ from crawl.spark.faults import TaskError
 from crawl.spark.runners import JVMDied, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import Segment
+from crawl.tables.exchange import BlockSource, Exchange, Outbox
+from crawl.tables.runner import Runner
 from crawl.urls.resolve import system_resolver
 
 if TYPE_CHECKING:

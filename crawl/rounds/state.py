@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Container
 
-from crawl.phases import updatedb
+from crawl.phases.updatedb import run as updatedb
 from crawl.rounds.steps import SegmentState, Stage
 from crawl.storage.chunks import CHUNKS
 from crawl.storage.crawl_dir import CrawlDir

@@ -17,15 +17,6 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from crawl.buckets.exchange import (
-    Addressed,
-    Block,
-    BlockSource,
-    Exchange,
-    OfTuple,
-    Outbox,
-    Received,
-)
 from crawl.errors import CrawlError
 from crawl.spark.costs import pickled_tasks
 from crawl.spark.exchange_worker import (
@@ -41,6 +32,15 @@ from crawl.spark.exchange_worker import (
 )
 from crawl.spark.faults import Attempt, ChangedRows, without_faults
 from crawl.spark.shuffle import SparkShuffle
+from crawl.tables.exchange import (
+    Addressed,
+    Block,
+    BlockSource,
+    Exchange,
+    OfTuple,
+    Outbox,
+    Received,
+)
 from crawl.telemetry.task import ObservedTasks, observe_tasks
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def exchange_by(
 
 
 class ShuffledExchange(Generic[Result]):
-    """An Exchange (crawl/buckets/exchange.py) by a shuffle."""
+    """An Exchange (crawl/tables/exchange.py) by a shuffle."""
 
     def __init__(
         self,

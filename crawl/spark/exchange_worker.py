@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crawl.buckets.exchange import NOTHING, Block, Outbox, Received, rows_of_block
 from crawl.spark.faults import Attempt, ChangedRows, Fault, FaultPolicy, freeze_modules
+from crawl.tables.exchange import NOTHING, Block, Outbox, Received, rows_of_block
 
 Item = Any
 """What a partition holds: blocks, tasks that work on them, and what became of their senders."""

@@ -11,12 +11,10 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import SparkSession
 
-from crawl.buckets.exchange import Outbox
-from crawl.buckets.generate.scan import MATCHING
-from crawl.buckets.slices import RowPlaces, Slices
 from crawl.errors import CrawlError, UsageError
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
+from crawl.phases.generate.tasks.scan import MATCHING
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr_guard import refuse_forbidden
 from crawl.spark.query_blocks import blocks_of
@@ -24,6 +22,8 @@ from crawl.spark.source import FORMAT, register
 from crawl.spark.source_tables import CRAWLDB_COLUMNS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
+from crawl.tables.exchange import Outbox
+from crawl.tables.slices import RowPlaces, Slices
 
 # it prints every wrong expression as JSON to stderr; `check_expression` says it in one line
 logging.getLogger("SQLQueryContextLogger").disabled = True

@@ -11,15 +11,13 @@ from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import NumericType
 
-from crawl.buckets.exchange import BlockSource, Outbox
-from crawl.buckets.generate.host_bounds import bounds_of_values, send_bounds
-from crawl.buckets.generate.selection import host_expressions
-from crawl.buckets.slices import Router
 from crawl.config import Config
 from crawl.config.properties import GENERATE_FETCH_DELAY_EXPR, GENERATE_MAX_COUNT_EXPR
 from crawl.errors import UsageError
 from crawl.model.arrow import as_array
 from crawl.model.derived_tables import HOSTDB
+from crawl.phases.generate.tasks.host_bounds import bounds_of_values, send_bounds
+from crawl.phases.generate.tasks.selection import host_expressions
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr import explain_failure, reason_of
 from crawl.spark.expr_guard import refuse_forbidden
@@ -27,6 +25,8 @@ from crawl.spark.query_blocks import blocks_of
 from crawl.spark.source import FORMAT, register
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
+from crawl.tables.exchange import BlockSource, Outbox
+from crawl.tables.slices import Router
 
 
 def host_bounds(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from crawl.buckets.exchange import Block, Outbox
+from crawl.tables.exchange import Block, Outbox
 
 if TYPE_CHECKING:
     from pyspark import RDD

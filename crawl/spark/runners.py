@@ -8,10 +8,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from crawl.buckets.runner import InProcess, Runner
 from crawl.config import Config
 from crawl.spark.jvm_death import JVMDied, jvm_deaths_told
 from crawl.spark.master import is_submitted
+from crawl.tables.runner import InProcess, Runner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

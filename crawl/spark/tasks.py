@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, TypeVar
 
-from crawl.buckets.exchange import BlockSource, Exchange, Outbox
 from crawl.spark.costs import pickled_tasks
 from crawl.spark.exchange import exchange_on_spark
 from crawl.spark.faults import Attempt, TaskError, reported_faults, without_faults
 from crawl.spark.progress import progress
+from crawl.tables.exchange import BlockSource, Exchange, Outbox
 from crawl.telemetry.task import observe_tasks
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def run_tasks(
 
 
 class SparkRunner:
-    """Runs tasks on the executors of a session: a Runner (crawl/buckets/runner.py)."""
+    """Runs tasks on the executors of a session: a Runner (crawl/tables/runner.py)."""
 
     def __init__(self, spark: SparkSession, *, quiet: bool = False) -> None:
         self._spark = spark

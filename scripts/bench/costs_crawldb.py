@@ -13,16 +13,18 @@ import crawldb_data
 from crawldb_data import Made
 from crawldb_shape import BenchClock, Shape
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
-from crawl.phases import generate, inject, updatedb
-from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.updatedb import run as updatedb
 from crawl.planning import capacity
 from crawl.planning.capacity import PhaseWork
 from crawl.planning.costs import Costs, MeasuredCost
 from crawl.planning.demand import Demand
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import GENERATE
+from crawl.tables.runner import InProcess
 
 BUCKETS = 64
 """With so many updatedb sends what it is told to its buckets, as it does in large crawls."""

@@ -11,11 +11,11 @@ import numpy as np
 import process_tree
 import pyarrow as pa
 
-from crawl.buckets.exchange import Outbox, Received
-from crawl.buckets.runner import InProcess, Runner
-from crawl.buckets.updatedb.delta import DELTA, UPDATES
 from crawl.config import Config
+from crawl.phases.updatedb.tasks.delta import DELTA, UPDATES
 from crawl.planning.costs import MeasuredCost
+from crawl.tables.exchange import Outbox, Received
+from crawl.tables.runner import InProcess, Runner
 from crawl.telemetry.costs import cost_account
 
 SENDERS, DESTINATIONS = 32, 64

@@ -26,7 +26,6 @@ from crawldb_columns import states
 from crawldb_shape import NOW_MS, BenchClock, Shape
 from crawldb_urls import hosts_of, urls_on
 
-from crawl.buckets.bucket_files import BucketTarget, write_bucket
 from crawl.config import Config
 from crawl.model.report import Report
 from crawl.model.tables import CRAWLDB
@@ -34,6 +33,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import BucketFile
+from crawl.tables.bucket_files import BucketTarget, write_bucket
 
 SEEDS = "seeds.txt"
 SEED_BUCKETS = "seed_hosts.parquet"

@@ -15,19 +15,22 @@ import crawldb_check
 from crawldb_data import Made
 from crawldb_shape import BenchClock
 
-from crawl.buckets.lookup import find_record
 from crawl.config import Config, load
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
 from crawl.declared import declared_properties
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
-from crawl.phases import generate, inject, readdb, updatedb
-from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.updatedb import run as updatedb
+from crawl.readers.readdb import run as readdb
 from crawl.spark.session import open_session
 from crawl.spark.tasks import SparkRunner
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import GENERATE
+from crawl.tables.lookup import find_record
 from crawl.urls.resolve import system_resolver
 
 BASE_SNAPSHOT = 1

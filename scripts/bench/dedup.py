@@ -28,27 +28,27 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.bucket_files import crawldb_target, write_bucket
-from crawl.buckets.dedup.components import GatheredEdges
-from crawl.buckets.dedup.groups import find_groups
-from crawl.buckets.dedup.keys import GroupKeys, mixed
-from crawl.buckets.dedup.near import NearJob, bands_of, fingerprint_keys, is_near, link_near
-from crawl.buckets.dedup.pairs import pairs_to_compare
-from crawl.buckets.dedup.records import DedupJob
-from crawl.buckets.exchange import Outbox, Received
-from crawl.buckets.runner import InProcess, Runner
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.phases import dedup
-from crawl.phases.dedup import DedupOptions
-from crawl.rules.dedup import Grouping, Nearness
+from crawl.phases.dedup import run as dedup
+from crawl.phases.dedup.rules import Grouping, Nearness
+from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.tasks.components import GatheredEdges
+from crawl.phases.dedup.tasks.groups import find_groups
+from crawl.phases.dedup.tasks.keys import GroupKeys, mixed
+from crawl.phases.dedup.tasks.near import NearJob, bands_of, fingerprint_keys, is_near, link_near
+from crawl.phases.dedup.tasks.pairs import pairs_to_compare
+from crawl.phases.dedup.tasks.records import DedupJob
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.row_files import read_rows
+from crawl.tables.bucket_files import crawldb_target, write_bucket
+from crawl.tables.exchange import Outbox, Received
+from crawl.tables.runner import InProcess, Runner
 
 BUCKETS = 16
 HOSTS = 20_000

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.exchange import Outbox, Received, RowKind
 from crawl.config import Config
+from crawl.tables.exchange import Outbox, Received, RowKind
 
 BLOBS = RowKind("blobs", pa.schema([pa.field("blob", pa.binary(), False)]))
 DESTINATIONS = 16

@@ -137,13 +137,13 @@ def measure(extract: Extractor, pages: Sequence[MadePage]) -> dict[str, Any]:
 # --- a whole export --------------------------------------------------------------------
 def make_crawl(folder: str, count: int, seed: int) -> None:
     """A crawl whose segment has the made pages, fetched and parsed."""
-    from crawl.buckets.runner import InProcess
     from crawl.config import Config
     from crawl.model.content import Content
     from crawl.model.status import Status
-    from crawl.phases import parse
-    from crawl.phases.parse import ParseOptions
+    from crawl.phases.parse import run as parse
+    from crawl.phases.parse.run import ParseOptions
     from crawl.storage.crawl_dir import CrawlDir
+    from crawl.tables.runner import InProcess
     from crawl.testing.clock import ManualClock
     from tests.phases.fetched import fetched_segment
     from tests.phases.made import NOW, datum, make_crawldb
@@ -173,12 +173,12 @@ def make_crawl(folder: str, count: int, seed: int) -> None:
 
 def export_crawl(folder: str, format: str, text: str) -> tuple[int, float]:
     """Pages and processor seconds of an export in this process."""
-    from crawl.buckets.runner import InProcess
     from crawl.config import Config
-    from crawl.exporting.values import ExportFormat, TextKind
-    from crawl.phases import export
-    from crawl.phases.export import ExportOptions
+    from crawl.phases.export import run as export
+    from crawl.phases.export.run import ExportOptions
+    from crawl.phases.export.tasks.values import ExportFormat, TextKind
     from crawl.storage.crawl_dir import CrawlDir
+    from crawl.tables.runner import InProcess
     from crawl.testing.clock import ManualClock
 
     options = ExportOptions(

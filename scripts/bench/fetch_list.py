@@ -12,17 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.records import to_records
-from crawl.phases import generate, inject
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.inject import InjectOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import GENERATE
 from crawl.synthetic.web import Settings, Web, WebServer, running
+from crawl.tables.runner import InProcess
 
 AGENT = "benchbot"
 HOSTS = "hosts.txt"

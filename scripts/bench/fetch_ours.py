@@ -12,11 +12,11 @@ from pathlib import Path
 
 from fetch_list import config_of
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
-from crawl.phases import fetch
-from crawl.phases.fetch import FetchOptions
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.run import FetchOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 
 
 def main(address: str, settings: str) -> None:

@@ -21,12 +21,12 @@ from process_tree import worker_peak_mib
 from rich.console import Console
 
 from crawl.api import open as open_crawl
-from crawl.buckets.webgraph.graph import StoredGraph
 from crawl.graph.kernels.kernel import NodeRange
 from crawl.graph.kernels.link_rank import LinkRank
 from crawl.graph.kernels.page_rank import rank_step
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.tables import PARSE_DATA
+from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer

@@ -35,8 +35,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 import numpy as np
 import tantivy
 
-from crawl.indexing.embedded.index import EmbeddedIndex
-from crawl.indexing.embedded.writer import EmbeddedIndexWriter
+from crawl.search.index import EmbeddedIndex
+from crawl.search.writer import EmbeddedIndexWriter
 
 VOCABULARY = 200_000
 WORDS = 290

@@ -37,8 +37,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.buckets.bucket_files import crawldb_target, write_bucket
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.maincontent.extract import extract
@@ -46,14 +44,16 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB, PARSE_DATA, PARSE_TEXT
-from crawl.phases import dedup
-from crawl.phases.dedup import DedupOptions
-from crawl.rules.dedup import Nearness
+from crawl.phases.dedup import run as dedup
+from crawl.phases.dedup.rules import Nearness
+from crawl.phases.dedup.run import DedupOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import GENERATE, PartFile, PartManifest
+from crawl.tables.bucket_files import crawldb_target, write_bucket
+from crawl.tables.runner import InProcess
 from crawl.urls.hosts import hosts_of
 
 PAIRS = Path(__file__).with_name("near_pairs.tsv")

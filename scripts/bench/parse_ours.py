@@ -18,13 +18,14 @@ import numpy.typing as npt
 from fetch_list import config_of
 from fetch_ours import peak_mib
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.parsing.process.parser_process import end_idle
-from crawl.phases import fetch, parse
-from crawl.phases.fetch import FetchOptions
-from crawl.phases.parse import ParseOptions
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.parse import run as parse
+from crawl.phases.parse.run import ParseOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 
 
 def main(address: str, settings: str, how: str) -> None:

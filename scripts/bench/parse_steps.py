@@ -28,6 +28,7 @@ from crawl.model.contents import contents_of
 from crawl.model.status import Status
 from crawl.parsing import rows
 from crawl.parsing.document import Document, ParsedBatch
+from crawl.parsing.outlinks import keep_links
 from crawl.parsing.pipeline import Pipeline
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.child import RARE_COLLECTIONS
@@ -42,7 +43,6 @@ from crawl.parsing.process.parser_process import end_idle
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.parsing.text.charset import charset_of
 from crawl.parsing.text.mime import mime_type
-from crawl.rules.outlinks import keep_links
 from crawl.storage.bucketed import write_bucketed
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

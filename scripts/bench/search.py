@@ -39,15 +39,15 @@ from search_pages import BenchPage, documentation
 
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.indexing.embedded.answers import SearchOptions
-from crawl.indexing.embedded.index import EmbeddedIndex
-from crawl.indexing.embedded.writer import EmbeddedIndexWriter
-from crawl.indexing.filter_chain import DocumentMaker
 from crawl.interfaces.indexingfilter import IndexablePage
 from crawl.model.datum import CrawlDatum
 from crawl.model.documents import Inlink
 from crawl.model.parse import Parse, ParseStatus
 from crawl.model.status import Status
+from crawl.phases.index.tasks.filter_chain import DocumentMaker
+from crawl.search.answers import SearchOptions
+from crawl.search.index import EmbeddedIndex
+from crawl.search.writer import EmbeddedIndexWriter
 from crawl.urls.parse import host_of
 
 NOW_MS = 1_800_000_000_000

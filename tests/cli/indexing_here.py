@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess, Runner
 from crawl.facade.base import Handle
+from crawl.tables.runner import InProcess, Runner
 
 
 @contextmanager

@@ -11,10 +11,10 @@ import pytest
 
 from crawl.model.status import Status
 from tests.cli.calling import Caller
+from tests.phases.dedup.test_dedup import page, statuses
+from tests.phases.dedup.test_dedup_documentation import crawl_of, drop_text
 from tests.phases.linked_crawl import in_this_process
 from tests.phases.made import datum, make_crawldb, records_of
-from tests.phases.test_dedup import page, statuses
-from tests.phases.test_dedup_documentation import crawl_of, drop_text
 
 RECORDS = {
     **{f"http://h{n}.org/": page(score=n) for n in range(4)},

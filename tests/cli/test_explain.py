@@ -9,11 +9,11 @@ from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
-from tests.buckets.made_segments import link, make_segment
 from tests.cli.calling import Caller
 from tests.phases.fetch_commands import write_conf
 from tests.phases.hosts import update_hosts
 from tests.phases.made import NOW, datum, make_crawldb
+from tests.phases.made_segments import link, make_segment
 
 URL = "http://h1.org/p4"
 SEGMENT = "20270101000000"

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.phases import fetch
-from crawl.phases.fetch import FetchResult
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.run import FetchResult
 from crawl.storage.lock import hold_lock
 from crawl.storage.segments import FETCH
 from crawl.synthetic.web import Settings, Web, WebServer, concurrency, running
@@ -137,7 +137,7 @@ def test_a_jvm_that_dies_is_one_line(
         raise ConnectionRefusedError("nobody there")
 
     directory, _ = listed(str(tmp_path / "c"), server.web.urls())
-    monkeypatch.setattr("crawl.phases.fetch.run", dies)
+    monkeypatch.setattr("crawl.phases.fetch.run.run", dies)
     answer = crawl("fetch", directory.address, "--conf", conf)
     assert answer.code == code
     message = "Spark's JVM died; fetched pages are kept, run the same command to resume"

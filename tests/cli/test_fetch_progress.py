@@ -12,7 +12,7 @@ import pytest
 
 from crawl.cli.common.progress import terminal_display, terminal_displays
 from crawl.facade.progress import show_fetch
-from crawl.inspect.fetch_progress import FetchProgress, progress_of
+from crawl.phases.fetch.progress import FetchProgress, progress_of
 from crawl.storage.segments import Segment
 from crawl.telemetry.progress import BarDisplay
 from tests.cli.remarks import Remarks

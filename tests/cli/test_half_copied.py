@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
+from crawl.tables.runner import InProcess
 from tests.cli.calling import Answer, Caller
 from tests.parsing.small_parsers import content
 from tests.phases.fetched import NAME, fetched_segment

@@ -25,13 +25,13 @@ from crawl.storage.hostdb import LAYOUT, LAYOUT_NOTE
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_table, open_writer
 from crawl.testing.clock import ManualClock
-from tests.buckets.made_segments import link, make_segment
 from tests.cli.calling import Answer, Caller
 from tests.cli.test_hostile_text import WICKED, assert_safe
 from tests.phases.hosts import hosts_of, update_hosts
 from tests.phases.linked_crawl import in_this_process
 from tests.phases.linked_pages import add_parse, build
 from tests.phases.made import NOW, datum, make_crawldb
+from tests.phases.made_segments import link, make_segment
 
 WICKED_HOST = f"h{WICKED}.org"
 FORGED = f"{WICKED}\nforged"

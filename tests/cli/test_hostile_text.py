@@ -18,9 +18,9 @@ from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry import logs
 from crawl.telemetry.progress import BarDisplay
-from tests.buckets.made_segments import link, make_segment
 from tests.cli.calling import Answer, Caller
 from tests.phases.made import NOW, datum, make_crawldb
+from tests.phases.made_segments import link, make_segment
 
 WICKED = "a\x1b]0;owned\x07\x9b31m\x7f\x00\r\n\u202eb\u2066c\u200b\u2028\u061cd"
 URL = "http://h1.org/p4"

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from crawl.indexing.settle import is_unsettled
 from crawl.model.derived_tables import INDEX
+from crawl.phases.index.tasks.settle import is_unsettled
 from crawl.storage.crawl_dir import CrawlDir
 from tests.cli.calling import Answer, Caller
 from tests.cli.indexing_here import index_in_this_process

@@ -12,8 +12,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from crawl.errors import StorageError
-from crawl.phases import graph_dump, nodedumper, readlinkdb
-from crawl.phases.readdb import make_room
+from crawl.phases.hostgraph import dump as graph_dump
+from crawl.phases.nodedumper import run as nodedumper
+from crawl.readers.readdb.run import make_room
+from crawl.readers.readlinkdb import run as readlinkdb
 from crawl.storage.folder import Folder
 from tests.cli.calling import Caller
 from tests.phases.linked_crawl import in_this_process, make_linked_crawl

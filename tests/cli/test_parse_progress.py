@@ -9,18 +9,18 @@ from typing import TypeVar
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.facade.progress import show_parse
-from crawl.inspect.parse_progress import ParseProgress, progress_of
-from crawl.phases import parse
-from crawl.phases.parse import PROGRESS, ParseOptions, pages_done
+from crawl.phases.parse import run as parse
+from crawl.phases.parse.progress import ParseProgress, progress_of
+from crawl.phases.parse.run import PROGRESS, ParseOptions, pages_done
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.lock import hold_lock
 from crawl.storage.segments import Segment
+from crawl.tables.runner import InProcess
 from crawl.telemetry.progress import ProgressDisplay
 from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller

@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from crawl.buckets.hostdb.read import SHOWN
 from crawl.model.answer_keys import CODE_KEY, RESPONSE_TIME_KEY
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.status import Status
+from crawl.phases.updatehostdb.tasks.read import SHOWN
 from tests.cli.calling import Caller
 from tests.phases.hosts import update_hosts
 from tests.phases.linked_crawl import in_this_process

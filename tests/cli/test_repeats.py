@@ -7,12 +7,14 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.cli.dust import NOTHING_FOUND
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import dust, mirrors, rebucket
+from crawl.phases.dust import run as dust
+from crawl.phases.mirrors import run as mirrors
+from crawl.phases.rebucket import run as rebucket
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from tests.cli.calling import Caller
 from tests.phases.dusty import crawl_of
 

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.phases import fetch, generate
-from crawl.phases.fetch import FetchResult
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.run import FetchResult
+from crawl.phases.generate import run as generate
 from crawl.rounds import STOP_FILE
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import hold_lock

@@ -8,10 +8,10 @@ import pytest
 
 from crawl import api
 from crawl.errors import UsageError
-from crawl.indexing.embedded.folders import EmbeddedFolders
-from crawl.indexing.embedded.writer import EmbeddedIndexWriter
+from crawl.search.folders import EmbeddedFolders
+from crawl.search.writer import EmbeddedIndexWriter
 from tests.cli.calling import Caller
-from tests.indexing.embedded.made import PAGES, index_pages
+from tests.search.made import PAGES, index_pages
 
 HOSTILE = {
     "url": "http://evil.example/\x1b]0;owned\x07",

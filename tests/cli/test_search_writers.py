@@ -10,8 +10,8 @@ import pytest
 from crawl import api
 from crawl.errors import UsageError
 from tests.cli.calling import Answer, Caller
-from tests.indexing.embedded.made import PAGES, index_pages
 from tests.phases.indexed import IndexedCrawl, Page
+from tests.search.made import PAGES, index_pages
 
 A = "http://a.com/"
 TWO_WRITERS = """

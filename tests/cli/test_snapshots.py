@@ -7,12 +7,12 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import inject
-from crawl.phases.inject import InjectOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from tests.cli.calling import Caller
 from tests.phases.made import records_of
 

@@ -9,7 +9,7 @@ from crawl.clock import SystemClock
 from crawl.fetcher.task import PROGRESS
 from crawl.model.costs import EngineCosts
 from crawl.model.report import Report
-from crawl.phases import updatedb
+from crawl.phases.updatedb import run as updatedb
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import hold_lock

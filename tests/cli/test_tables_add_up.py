@@ -13,18 +13,18 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawl.buckets.runner import InProcess
 from crawl.cli import updatedb as updatedb_command
 from crawl.cli.common.rounds_view import limit_lines, round_rows, total_rows
 from crawl.config import Config
 from crawl.facade.results import phase_result
 from crawl.model.status import Status
-from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.rounds import LoopOptions
 from crawl.rounds.results import RoundResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
+from crawl.tables.runner import InProcess
 from tests.examples import scaled
 from tests.phases.made import NOW, datum, make_crawldb, make_segment
 from tests.phases.round_loops import SetClock, run_rounds

@@ -123,7 +123,7 @@ def test_driver_workers_and_jvm_write_json(tmp_path: Path) -> None:
     assert done.stdout.splitlines()[0].split() == ["what", "URLs", "example"]
     lines = lines_of(done.stderr)
     assert {line["role"] for line in lines} == {"driver"}
-    assert [line["message"] for line in lines if line["logger"] == "crawl.phases.observed"][:1] == [
+    assert [line["message"] for line in lines if line["logger"] == "crawl.driver.observed"][:1] == [
         "inject begins"
     ]
     (log,) = (tmp_path / "logs").glob("*.log")

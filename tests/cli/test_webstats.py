@@ -11,7 +11,7 @@ from crawl.model.status import DB_STATUSES, Status
 from crawl.storage.crawl_dir import CrawlDir
 from tests.cli.calling import Caller
 from tests.phases.made import datum, make_crawldb, make_segment
-from tests.phases.test_linkstats import write_links
+from tests.readers.webstats.test_linkstats import write_links
 
 
 @pytest.fixture

@@ -16,13 +16,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawl.buckets.exchange import BlockSource, Exchange, Outbox
-from crawl.buckets.runner import Runner
 from crawl.config import Config
-from crawl.phases import generate, updatedb
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.exchange import BlockSource, Exchange, Outbox
+from crawl.tables.runner import Runner
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW
 

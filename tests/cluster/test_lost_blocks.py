@@ -14,10 +14,10 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from tests.cluster.held_phases import HELD, TOP_N, run_phases, signal
 from tests.cluster.standalone import Cluster, Daemon, session_members, started, wait_for
 from tests.cluster.submitting import ROOT, phase_and_step, read_events

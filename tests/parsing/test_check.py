@@ -17,7 +17,7 @@ from crawl.model.parse import Outlink, Parse
 from crawl.model.status import Status
 from crawl.parsing.check import MOST_LINKS, ParseChecker, checked_links, suspected_rules
 from crawl.parsing.fields.rule_file import read_rules
-from crawl.rules.outlinks import OutlinkRules
+from crawl.parsing.outlinks import OutlinkRules
 
 pytestmark = pytest.mark.slow
 

@@ -8,18 +8,21 @@ from pathlib import Path
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.interfaces.protocol import Request, Response
-from crawl.phases import fetch, generate, inject, parse
-from crawl.phases.fetch import FetchOptions
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.inject import InjectOptions
-from crawl.phases.parse import ParseOptions
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions
+from crawl.phases.parse import run as parse
+from crawl.phases.parse.run import ParseOptions
 from crawl.planning import capacity
 from crawl.planning.demand import Demand
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from crawl.testing.servers.faulty_proxy import FaultyProxy
 from tests.phases.counted_store import CountedPhase, method_of

@@ -9,21 +9,23 @@ from pathlib import Path
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostState
 from crawl.model.report import Report
 from crawl.model.status import Status
-from crawl.phases import generate, inject, updatedb
-from crawl.phases.generate import GenerateResult
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.inject import InjectOptions, InjectResult
-from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.run import GenerateResult
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions, InjectResult
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions, UpdateDbResult
 from crawl.planning import capacity
 from crawl.planning.demand import Demand
 from crawl.planning.store_requests import StoreRequests
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from crawl.testing.servers.faulty_proxy import FaultyProxy, ProxiedRequest
 from crawl.urls.parse import host_of

@@ -9,9 +9,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from crawl.buckets.exchange import Addressed, BlockSource, Exchange, Outbox, Received
-from crawl.buckets.runner import InProcess
 from crawl.model.costs import EngineCosts
+from crawl.tables.exchange import Addressed, BlockSource, Exchange, Outbox, Received
+from crawl.tables.runner import InProcess
 from crawl.telemetry.costs import current_account
 
 Task = TypeVar("Task")

@@ -19,12 +19,12 @@ import pyarrow.parquet as pq
 
 from crawl.declared import load_declared
 from crawl.errors import NoSnapshot, StorageError
-from crawl.indexing.embedded.folders import EmbeddedFolders
-from crawl.indexing.outputs import noted_folder, noted_outputs
-from crawl.indexing.writers import named_writers
-from crawl.inspect.embedded_index import find_embedded_index
 from crawl.model.derived_tables import ATTACHED, INDEX
 from crawl.model.tables import HOSTS, SERVERS
+from crawl.phases.index.tasks.outputs import noted_folder, noted_outputs
+from crawl.phases.index.tasks.writers import named_writers
+from crawl.readers.search.embedded_index import find_embedded_index
+from crawl.search.folders import EmbeddedFolders
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_table

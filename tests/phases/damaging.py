@@ -9,17 +9,21 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import fetch, generate, inject, parse, updatedb
-from crawl.phases.fetch import FetchOptions
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.inject import InjectOptions
-from crawl.phases.parse import ParseOptions
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions
+from crawl.phases.parse import run as parse
+from crawl.phases.parse.run import ParseOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Web
+from crawl.tables.runner import InProcess
 from tests.phases.webs import web_config
 
 RUNNER = InProcess(2)

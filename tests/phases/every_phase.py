@@ -16,18 +16,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crawl.buckets.runner import InProcess, Runner
 from crawl.cli.main import main
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.declared import load_declared
 from crawl.errors import CrawlError
 from crawl.facade.base import Handle
-from crawl.phases import generate, sitemap
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.sitemap import SitemapOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.sitemap import run as sitemap
+from crawl.phases.sitemap.run import SitemapOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import PageKind, Settings, Web, WebServer, running
+from crawl.tables.runner import InProcess, Runner
 from tests.phases.linked_crawl import make_linked_crawl
 from tests.phases.webs import AGENT
 

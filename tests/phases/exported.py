@@ -9,11 +9,11 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from crawl.buckets.runner import InProcess
-from crawl.exporting.output import SUCCESS
-from crawl.exporting.values import ExportFormat, TextKind
-from crawl.phases import export
-from crawl.phases.export import ExportOptions, ExportResult
+from crawl.phases.export import run as export
+from crawl.phases.export.run import ExportOptions, ExportResult
+from crawl.phases.export.tasks.output import SUCCESS
+from crawl.phases.export.tasks.values import ExportFormat, TextKind
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.indexed import IndexedCrawl
 from tests.phases.made import NOW

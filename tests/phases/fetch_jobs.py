@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import Clock, SystemClock
-from crawl.phases import fetch
-from crawl.phases.fetch import FetchOptions, FetchResult
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.run import FetchOptions, FetchResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
+from crawl.tables.runner import InProcess
 from tests.phases.webs import web_config
 
 CHUNK = 5

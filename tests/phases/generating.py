@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
-from crawl.phases import generate
-from crawl.phases.generate import GenerateResult
-from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.run import GenerateResult
+from crawl.phases.generate.shared import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from crawl.buckets.runner import InProcess
-from crawl.buckets.webgraph.dump import NodeGroup
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import hostgraph
-from crawl.phases.hostgraph import HostGraphOptions, HostGraphResult
+from crawl.phases.hostgraph import run as hostgraph
+from crawl.phases.hostgraph.run import HostGraphOptions, HostGraphResult
+from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
+from crawl.tables.runner import InProcess
 from tests.phases.linked_pages import ALL_LINKS, add_parse, build
 
 SEGMENT = "20260101000000"

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from crawl.buckets.hosts import hosts_target, read_hosts, write_hosts
 from crawl.config import Config
 from crawl.model.hosts import HostState
 from crawl.model.report import Report
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
+from crawl.tables.hosts import hosts_target, read_hosts, write_hosts
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.model.derived_tables import HOSTDB
-from crawl.phases import updatehostdb
-from crawl.phases.updatehostdb import UpdateHostDbOptions, UpdateHostDbResult
+from crawl.phases.updatehostdb import run as updatehostdb
+from crawl.phases.updatehostdb.run import UpdateHostDbOptions, UpdateHostDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import open_table
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW
 

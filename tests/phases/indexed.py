@@ -12,19 +12,22 @@ from typing import Any
 
 import pyarrow.parquet as pq
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
-from crawl.indexing.outputs import committed_outputs
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.phases import clean, index, parse, updatedb
-from crawl.phases.clean import CleanOptions, CleanResult
-from crawl.phases.index import IndexResult
-from crawl.phases.index_choice import IndexOptions
-from crawl.phases.parse import ParseOptions
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.clean import run as clean
+from crawl.phases.clean.run import CleanOptions, CleanResult
+from crawl.phases.index import run as index
+from crawl.phases.index.choice import IndexOptions
+from crawl.phases.index.run import IndexResult
+from crawl.phases.index.tasks.outputs import committed_outputs
+from crawl.phases.parse import run as parse
+from crawl.phases.parse.run import ParseOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.fetched import fetched_segment
 from tests.phases.made import DAY, NOW, datum, make_crawldb
@@ -110,10 +113,10 @@ class IndexedCrawl:
 
     def set_records(self, changes: Mapping[str, Status | None]) -> None:
         """Gives records of the CrawlDb other statuses, or takes them out."""
-        from crawl.buckets.bucket_files import crawldb_target, write_bucket
         from crawl.model.records import to_table
         from crawl.model.report import Report
         from crawl.storage.layout import bucket_of
+        from crawl.tables.bucket_files import crawldb_target, write_bucket
         from crawl.urls.parse import host_of
         from tests.phases.made import records_of
 
@@ -179,8 +182,8 @@ def read_documents(path: str) -> list[tuple[str, dict[str, Any]]]:
 def _of_folder(path: str) -> list[tuple[str, dict[str, Any]]]:
     import tantivy
 
-    from crawl.indexing.embedded.record import stored_record
-    from crawl.indexing.embedded.writer import open_index
+    from crawl.search.record import stored_record
+    from crawl.search.writer import open_index
 
     searcher = open_index(path).searcher()
     hits = searcher.search(tantivy.Query.all_query(), max(1, searcher.num_docs)).hits

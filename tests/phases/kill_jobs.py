@@ -4,35 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.buckets.runner import InProcess
-from crawl.buckets.webgraph.dump import NodeGroup
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import (
-    dedup,
-    generate,
-    hostgraph,
-    inject,
-    linkrank,
-    rebucket,
-    refresh,
-    scoreupdater,
-    sitemap,
-    updatedb,
-    webgraph,
-)
-from crawl.phases.dedup import DedupOptions
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.hostgraph import HostGraphOptions
-from crawl.phases.inject import InjectOptions
-from crawl.phases.linkrank import LinkRankOptions
-from crawl.phases.refresh import RefreshOptions
-from crawl.phases.scoreupdater import ScoreUpdaterOptions
-from crawl.phases.sitemap import SitemapOptions
-from crawl.phases.updatedb import UpdateDbOptions
-from crawl.phases.webgraph import WebGraphOptions
+from crawl.phases.dedup import run as dedup
+from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.hostgraph import run as hostgraph
+from crawl.phases.hostgraph.run import HostGraphOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions
+from crawl.phases.linkrank import run as linkrank
+from crawl.phases.linkrank.run import LinkRankOptions
+from crawl.phases.rebucket import run as rebucket
+from crawl.phases.refresh import run as refresh
+from crawl.phases.refresh.run import RefreshOptions
+from crawl.phases.scoreupdater import run as scoreupdater
+from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
+from crawl.phases.sitemap import run as sitemap
+from crawl.phases.sitemap.run import SitemapOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.webgraph import run as webgraph
+from crawl.phases.webgraph.run import WebGraphOptions
+from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
+from crawl.tables.runner import InProcess
 from tests.phases.webs import web_config
 
 

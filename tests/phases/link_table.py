@@ -11,21 +11,21 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.buckets.bucket_files import BucketTarget
-from crawl.buckets.exchange import Outbox
-from crawl.buckets.merge import KeyGroups
-from crawl.buckets.runner import InProcess
-from crawl.buckets.slices import Router, Slices
-from crawl.buckets.table_merge import MergeJob, send_delta
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.merge_table import merge_table
 from crawl.model.arrow import as_mask, equals
 from crawl.model.report import Report
 from crawl.model.table import Column, Table
-from crawl.phases.table_merge import merge_table
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import each_group, open_table
+from crawl.tables.bucket_files import BucketTarget
+from crawl.tables.exchange import Outbox
+from crawl.tables.merge import KeyGroups
+from crawl.tables.runner import InProcess
+from crawl.tables.slices import Router, Slices
+from crawl.tables.table_merge import MergeJob, send_delta
 from crawl.urls.parse import host_of
 
 LINKS = Table(

@@ -11,8 +11,6 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from crawl.buckets.runner import InProcess, Runner
-from crawl.buckets.webgraph.dump import NodeGroup
 from crawl.config import Config
 from crawl.errors import DamagedFile
 from crawl.facade.base import Handle
@@ -20,18 +18,21 @@ from crawl.model.content import Content
 from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.phases import hostgraph, linkrank
-from crawl.phases.hostgraph import HostGraphOptions
-from crawl.phases.linkrank import LinkRankOptions
-from crawl.phases.webgraph import WebGraphOptions
+from crawl.phases.hostgraph import run as hostgraph
+from crawl.phases.hostgraph.run import HostGraphOptions
+from crawl.phases.linkrank import run as linkrank
+from crawl.phases.linkrank.run import LinkRankOptions
+from crawl.phases.webgraph.run import WebGraphOptions
+from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
+from crawl.tables.runner import InProcess, Runner
 from crawl.testing.clock import ManualClock
-from tests.buckets.made_segments import link, make_segment
 from tests.phases.hosts import update_hosts
 from tests.phases.linked_pages import build
 from tests.phases.linking import invert
 from tests.phases.made import NOW, datum, make_crawldb
+from tests.phases.made_segments import link, make_segment
 
 URLS = [f"http://{host}.org/{n}" for host in ("a", "b", "c") for n in range(8)]
 TARGET = URLS[9]

@@ -9,20 +9,20 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from crawl.buckets.runner import InProcess
-from crawl.buckets.webgraph.graph import StoredGraph
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.arrow import strings
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.tables import PARSE_DATA
-from crawl.phases import webgraph
-from crawl.phases.webgraph import WebGraphOptions, WebGraphResult
+from crawl.phases.webgraph import run as webgraph
+from crawl.phases.webgraph.run import WebGraphOptions, WebGraphResult
+from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import FETCH, GENERATE, PartFile, PartManifest, Segment
 from crawl.storage.segments import PARSE_DATA as PART
+from crawl.tables.runner import InProcess
 from tests.phases.made import NOW
 
 ALL_LINKS: dict[str, Any] = {

@@ -8,16 +8,16 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.derived_tables import LINKDB
 from crawl.model.tables import PARSE_DATA
-from crawl.phases import invertlinks, mergelinkdb
-from crawl.phases.invertlinks import InvertLinksOptions, InvertLinksResult
-from crawl.phases.linkdb import linkdb_of
-from crawl.phases.mergelinkdb import MergeLinkDbOptions
+from crawl.phases.invertlinks import run as invertlinks
+from crawl.phases.invertlinks.linkdb import linkdb_of
+from crawl.phases.invertlinks.run import InvertLinksOptions, InvertLinksResult
+from crawl.phases.mergelinkdb import run as mergelinkdb
+from crawl.phases.mergelinkdb.run import MergeLinkDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import bucket_of
@@ -31,6 +31,7 @@ from crawl.storage.segments import (
     Segment,
 )
 from crawl.storage.segments import PARSE_DATA as PARSE_DATA_PART
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from crawl.urls.parse import host_of
 from tests.phases.made import NOW

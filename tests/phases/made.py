@@ -8,7 +8,6 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.buckets.bucket_files import crawldb_target, write_bucket
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.model.arrow import strings
@@ -23,6 +22,7 @@ from crawl.storage.folder import attempt_name
 from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest, Segment
+from crawl.tables.bucket_files import crawldb_target, write_bucket
 from crawl.urls.parse import host_of
 
 NOW = 1_800_000_000_000

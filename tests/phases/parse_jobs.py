@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import parse
-from crawl.phases.parse import ParseOptions, ParseResult
+from crawl.phases.parse import run as parse
+from crawl.phases.parse.run import ParseOptions, ParseResult
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from tests.parsing.small_parsers import settings
 from tests.phases.fetched import NAME
 

@@ -22,7 +22,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.arrow import strings
 from crawl.model.status import Status
-from crawl.phases.snapshots import collect_garbage
+from crawl.phases.gc.run import collect_garbage
 from crawl.rounds import RoundOptions, build_round, next_step
 from crawl.rounds.state import segment_states
 from crawl.storage.checking import check

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import Clock, SystemClock
 from crawl.config import Config
 from crawl.fetcher.values.settings import FETCHER_PARSE
@@ -15,6 +14,7 @@ from crawl.rounds.lanes import Beside
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.results import AfterResult, LoopResult, RoundResult
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 
 
 class SetClock(SystemClock):

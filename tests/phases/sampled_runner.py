@@ -10,9 +10,9 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from crawl.buckets.exchange import Addressed, BlockSource, Exchange, Outbox, Received
-from crawl.buckets.runner import InProcess
 from crawl.model.costs import EngineCosts
+from crawl.tables.exchange import Addressed, BlockSource, Exchange, Outbox, Received
+from crawl.tables.runner import InProcess
 from tests.phases.counting_runner import pickled_bytes
 
 Task = TypeVar("Task")

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config, text
 from crawl.interfaces.protocol import Request, Response
-from crawl.phases import sitemap
-from crawl.phases.sitemap import SitemapOptions, SitemapResult
+from crawl.phases.sitemap import run as sitemap
+from crawl.phases.sitemap.run import SitemapOptions, SitemapResult
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from tests.phases.made import datum, make_crawldb
 
 WEB = text("test.web", "", "Which web answers.")

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.errors import DamagedFile
 from crawl.model.derived_tables import (
@@ -26,10 +25,11 @@ from crawl.model.derived_tables import (
     WEBGRAPH,
 )
 from crawl.model.tables import CRAWLDB
-from crawl.phases import generate
-from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.cli.calling import Answer, Caller
 from tests.phases.damaging import KINDS, Damage

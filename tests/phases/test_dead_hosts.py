@@ -8,21 +8,22 @@ from threading import Event
 
 import pytest
 
-from crawl.buckets.explain import explain
-from crawl.buckets.generate.explain_selection import rejection_of
-from crawl.buckets.hosts import SlowHosts, read_hosts, waiting_hosts
-from crawl.buckets.runner import InProcess
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.hosts import UNANSWERED, HostState
 from crawl.model.status import Status
-from crawl.phases import generate, rebucket
-from crawl.phases.generate import GenerateResult
-from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.run import GenerateResult
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.rebucket import run as rebucket
+from crawl.readers.explain.selection import rejection_of
+from crawl.readers.explain.url import explain
 from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.hosts import SlowHosts, read_hosts, waiting_hosts
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import DAY, NOW, datum, make_crawldb, make_segment, records_of, urls_of
 from tests.phases.round_loops import Diary, SetClock, run_rounds

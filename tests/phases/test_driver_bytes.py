@@ -10,9 +10,10 @@ import pytest
 from crawl.config import Config
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.phases import generate, updatedb
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.planning import capacity
 from crawl.planning.demand import Demand
 from crawl.testing.clock import ManualClock
@@ -35,7 +36,7 @@ def driver_bytes(
     place: Path, buckets: int, files: int, monkeypatch: pytest.MonkeyPatch
 ) -> tuple[int, int]:
     """Of an updatedb that has so many files sent to so many buckets, and of a generate."""
-    monkeypatch.setattr("crawl.buckets.updatedb.delta._ROWS_AT_ONCE", 1)
+    monkeypatch.setattr("crawl.phases.updatedb.tasks.delta._ROWS_AT_ONCE", 1)
     urls = [f"http://h{number}.org/" for number in range(HOSTS)]
     directory = make_crawldb(str(place), {url: datum() for url in urls}, buckets=buckets)
     links = [(f"{url}x", CrawlDatum(Status.LINKED, NOW)) for url in urls]

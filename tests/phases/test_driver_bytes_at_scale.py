@@ -17,16 +17,6 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crawl.buckets.bucket_files import crawldb_target, write_bucket
-from crawl.buckets.exchange import Outbox, Received
-from crawl.buckets.generate.collect import SELECTED
-from crawl.buckets.generate.lists import ListTask
-from crawl.buckets.generate.scan import ScanTask
-from crawl.buckets.generate.shards import Shard
-from crawl.buckets.hosts import hosts_target, write_hosts
-from crawl.buckets.inject import InjectMergeTaskResult
-from crawl.buckets.slices import Slice
-from crawl.buckets.updatedb.bucket import UpdateDbTask, UpdateDbTaskResult
 from crawl.config import Config
 from crawl.model.arrow import strings
 from crawl.model.datum import CrawlDatum
@@ -35,10 +25,19 @@ from crawl.model.records import to_table
 from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.phases import generate, inject, rebucket, updatedb
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.inject import InjectOptions
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.tasks.collect import SELECTED
+from crawl.phases.generate.tasks.lists import ListTask
+from crawl.phases.generate.tasks.scan import ScanTask
+from crawl.phases.generate.tasks.shards import Shard
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.tasks.merge import InjectMergeTaskResult
+from crawl.phases.rebucket import run as rebucket
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.tasks.bucket import UpdateDbTask, UpdateDbTaskResult
 from crawl.planning import capacity
 from crawl.planning.capacity import PhaseWork
 from crawl.planning.demand import Demand
@@ -47,6 +46,10 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
 from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest
+from crawl.tables.bucket_files import crawldb_target, write_bucket
+from crawl.tables.exchange import Outbox, Received
+from crawl.tables.hosts import hosts_target, write_hosts
+from crawl.tables.slices import Slice
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW, datum
 from tests.phases.sampled_runner import SampledRunner, Sampling

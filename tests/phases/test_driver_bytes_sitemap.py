@@ -8,8 +8,8 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.model.tables import SITEMAPS
-from crawl.phases import sitemap
-from crawl.phases.sitemap import SitemapOptions
+from crawl.phases.sitemap import run as sitemap
+from crawl.phases.sitemap.run import SitemapOptions
 from crawl.storage.snapshot import SCRATCH
 from tests.phases.counting_runner import CountingRunner
 from tests.phases.made import datum, make_crawldb, records_of

@@ -10,16 +10,18 @@ from pathlib import Path
 
 import pytest
 
-from crawl.buckets.dump import DumpFormat
-from crawl.buckets.linkdb.dump import LinkDumpJob
-from crawl.buckets.runner import InProcess
-from crawl.buckets.webgraph.dump import ListFormat, NodeGroup, NodeValue
-from crawl.phases import graph_dump, nodedumper, readlinkdb
-from crawl.phases.linkdb import linkdb_of
-from crawl.phases.nodedumper import NodeDumperOptions
-from crawl.phases.readdb import SUCCESS, make_room
+from crawl.phases.hostgraph import dump as graph_dump
+from crawl.phases.invertlinks.linkdb import linkdb_of
+from crawl.phases.invertlinks.tasks.dump import LinkDumpJob
+from crawl.phases.nodedumper import run as nodedumper
+from crawl.phases.nodedumper.run import NodeDumperOptions
+from crawl.phases.webgraph.tasks.dump import ListFormat, NodeGroup, NodeValue
+from crawl.readers.readdb.run import SUCCESS, make_room
+from crawl.readers.readlinkdb import run as readlinkdb
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
+from crawl.tables.dump import DumpFormat
+from crawl.tables.runner import InProcess
 from tests.phases.killed import run_killed, writes_of
 from tests.phases.linked_crawl import make_linked_crawl
 

@@ -14,24 +14,25 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.buckets import exchange, ranges
-from crawl.buckets.dump import DumpFormat, DumpJob, RecordFilter
-from crawl.buckets.hosts import read_hosts
-from crawl.buckets.lookup import find_record
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostState, troubles_table
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import FETCH_HOSTS as FETCH_HOSTS_TABLE
-from crawl.phases import readdb, rebucket
+from crawl.phases.rebucket import run as rebucket
+from crawl.readers.readdb import run as readdb
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import open_writer
 from crawl.storage.repair import repair
 from crawl.storage.segments import FETCH_HOSTS, PartFile, PartManifest
+from crawl.tables import exchange, ranges
+from crawl.tables.dump import DumpFormat, DumpJob, RecordFilter
+from crawl.tables.hosts import read_hosts
+from crawl.tables.lookup import find_record
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.examples import scaled
 from tests.phases.generating import run as run_generate

@@ -11,19 +11,21 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import Locked, NothingToDo
 from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
-from crawl.phases import invertlinks, updatehostdb, webgraph
-from crawl.phases.invertlinks import InvertLinksOptions
-from crawl.phases.updatehostdb import UpdateHostDbOptions
-from crawl.phases.webgraph import WebGraphOptions
+from crawl.phases.invertlinks import run as invertlinks
+from crawl.phases.invertlinks.run import InvertLinksOptions
+from crawl.phases.updatehostdb import run as updatehostdb
+from crawl.phases.updatehostdb.run import UpdateHostDbOptions
+from crawl.phases.webgraph import run as webgraph
+from crawl.phases.webgraph.run import WebGraphOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir, locked
+from crawl.tables.runner import InProcess
 from tests.cli.calling import Caller
 from tests.phases.linked_crawl import (
     READERS,

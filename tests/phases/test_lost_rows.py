@@ -14,27 +14,30 @@ from typing import Any
 import pytest
 
 import crawl.phases
-from crawl.buckets.runner import InProcess
+import crawl.readers
 from crawl.config import Config
 from crawl.errors import CrawlError, UsageError
 from crawl.model.status import Status
-from crawl.phases import dedup, generate, refresh
-from crawl.phases.dedup import DedupOptions
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.refresh import RefreshOptions
+from crawl.phases.dedup import run as dedup
+from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.refresh import run as refresh
+from crawl.phases.refresh.run import RefreshOptions
 from crawl.spark.faults import ChangedRows
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
 from tests.cluster.held_phases import run_phases
 from tests.cluster.test_lost_blocks import outcome, small_crawl
 from tests.phases import sitemap_web
 from tests.phases.exported import ExportedCrawl
+from tests.phases.fetch.test_hand_over import hand_over
+from tests.phases.fetch.test_hand_over import known as handed_over
 from tests.phases.indexed import IndexedCrawl, Page
 from tests.phases.linked_crawl import in_this_process, make_linked_crawl, rows_of, words
 from tests.phases.made import NOW, datum, make_crawldb, records_of
-from tests.phases.test_hand_over import hand_over
-from tests.phases.test_hand_over import known as handed_over
 from tests.spark.lossy_shuffle import SECOND_FAULT, SecondFault, lossy_exchanges
 
 pytestmark = pytest.mark.slow  # whole phases, four times each
@@ -157,17 +160,25 @@ CASES = [
     _command("invertlinks", "invertlinks", "{}", "--no-filter", "--no-normalize"),
     _command("mergelinkdb", "mergelinkdb", "{}", "{other}"),
     _command("webgraph", "webgraph", "{}"),
-    _command("pagerank", "linkrank", "{}", "--pagerank", "--by-domain"),
-    _command("hostgraph host_ranking", "hostgraph", "{}"),
+    _command("linkrank.pagerank", "linkrank", "{}", "--pagerank", "--by-domain"),
+    _command("hostgraph hostgraph.ranking", "hostgraph", "{}"),
     _command("scoreupdater", "scoreupdater", "{}"),
     _command("updatehostdb", "updatehostdb", "{}"),
-    _command("dedup dedup_clusters", "dedup", "{}", "--canonical", "--redirects"),
+    _command("dedup dedup.clusters", "dedup", "{}", "--canonical", "--redirects"),
     _command("nodedumper", "nodedumper", "{}", "--inlinks", "--top", "30"),
     _command(
-        "graph_dump", "nodedumper", "{}", "--group", "host", "--format", "cc", "--output", "{out}"
+        "hostgraph.dump",
+        "nodedumper",
+        "{}",
+        "--group",
+        "host",
+        "--format",
+        "cc",
+        "--output",
+        "{out}",
     ),
-    _command("statistics", "domainstats", "{}", "--json"),
-    _command("statistics", "linkstats", "{}", "--json"),
+    _command("webstats", "domainstats", "{}", "--json"),
+    _command("webstats", "linkstats", "{}", "--json"),
     _command("mirrors", "mirrors", "{}", "--json", "--min-contents", "2"),
     Case(
         "inject",
@@ -178,7 +189,7 @@ CASES = [
     ),
     Case(
         "updatedb and generate",
-        ("updatedb", "generate_candidates"),
+        ("updatedb", "generate.candidates"),
         lambda folder: small_crawl(folder / "crawl"),
         lambda folder, call: run_phases(InProcess(), CrawlDir(str(folder / "crawl"))),
         lambda folder: _rounds(CrawlDir(str(folder / "crawl"))),
@@ -192,7 +203,7 @@ CASES = [
     ),
     Case(
         "dedup --near",
-        ("dedup", "dedup_clusters"),
+        ("dedup", "dedup.clusters"),
         _indexed,
         lambda folder, call: _dedup(folder),
         lambda folder: records_of(IndexedCrawl(folder).crawl_dir),
@@ -202,21 +213,21 @@ CASES = [
     Case("export", ("export",), _indexed, lambda folder, call: _export(folder), _exported),
     Case(
         "sitemap",
-        ("sitemap", "sitemap_waves", "sitemap_states"),
+        ("sitemap", "sitemap.waves", "sitemap.states"),
         lambda folder: sitemap_web.known(folder, "http://a.org/", "http://b.org/"),
         _sitemap_run,
         _urls,
     ),
     Case(
         "hand over",
-        ("hand_over",),
+        ("fetch.hand_over",),
         lambda folder: make_crawldb(str(folder), {"http://a.org/": datum()}),
         lambda folder, call: _hand_over(folder),
         lambda folder: handed_over(CrawlDir(str(folder))),
     ),
 ]
 ELSEWHERE = {
-    "dust": "tests/phases/test_dust.py: only hosts of several files exchange rows",
+    "dust": "tests/phases/dust/test_dust.py: only hosts of several files exchange rows",
     "readdb": "it has no sending task, only a query of Spark",
     "readhostdb": "it has no sending task, only a query of Spark",
 }
@@ -299,8 +310,9 @@ def test_rows_that_are_lost(case: Case, tmp_path: Path, call: Caller) -> None:
 def test_every_phase_that_exchanges_rows_is_tried() -> None:
     tried = {name for case in CASES for name in case.modules}
     found = {
-        path.stem
-        for path in Path(crawl.phases.__path__[0]).glob("*.py")
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".run")
+        for root in (Path(crawl.phases.__path__[0]), Path(crawl.readers.__path__[0]))
+        for path in root.rglob("*.py")
         if re.search(r"\.exchange\(", path.read_text(encoding="utf-8"))
     }
     assert found == tried | ELSEWHERE.keys()

@@ -5,14 +5,17 @@ from __future__ import annotations
 import uuid
 from pathlib import Path
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.model.status import Status
-from crawl.phases import generate, inject, readdb, updatedb
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.inject import InjectOptions
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.run import InjectOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.readers.readdb import run as readdb
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW, datum, make_segment, records_of, urls_of
 

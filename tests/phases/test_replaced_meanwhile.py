@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from crawl.api import open as open_crawl
-from crawl.buckets.runner import InProcess
-from crawl.buckets.webgraph.dump import NodeGroup, NodeValue
 from crawl.errors import StorageError
 from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.table import Table
-from crawl.phases import nodedumper
-from crawl.phases.nodedumper import NodeDumperOptions
+from crawl.phases.nodedumper import run as nodedumper
+from crawl.phases.nodedumper.run import NodeDumperOptions
+from crawl.phases.webgraph.tasks.dump import NodeGroup, NodeValue
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from tests.cli.calling import Answer, Caller
 from tests.phases.linked_crawl import (
     LISTED,

@@ -9,21 +9,24 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from crawl.buckets.name_counts import NameKind
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.model.derived_tables import HOSTDB
-from crawl.phases import dedup, dust, mirrors, statistics
-from crawl.phases.dedup import DedupOptions
-from crawl.rules.dust import DustBounds
-from crawl.rules.mirrors import MirrorBounds
+from crawl.phases.dedup import run as dedup
+from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dust import run as dust
+from crawl.phases.dust.rules import DustBounds
+from crawl.phases.mirrors import run as mirrors
+from crawl.phases.mirrors.rules import MirrorBounds
+from crawl.readers.webstats import run as statistics
+from crawl.readers.webstats.name_counts import NameKind
 from crawl.spark.host_bounds import values_of_host
 from crawl.spark.tasks import SparkRunner
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
+from tests.phases.dedup.test_dedup_redirects import add_refreshes
 from tests.phases.dusty import crawl_of
 from tests.phases.hosts import update_hosts
 from tests.phases.made import NOW, records_of
-from tests.phases.test_dedup_redirects import add_refreshes
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow(seconds=25)]
 

@@ -7,17 +7,18 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.report import Report
 from crawl.model.status import Status
-from crawl.phases import generate, updatedb
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.updatedb import UpdateDbOptions, UpdateDbResult
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions, UpdateDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW, datum, make_crawldb, make_segment, records_of, urls_of
 

@@ -11,9 +11,11 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases.snapshots import collect_garbage
+from crawl.phases.gc.run import collect_garbage
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.snapshot import SCRATCH
+from tests.phases.dedup.test_dedup import page
+from tests.phases.dedup.test_dedup_near import add_texts
 from tests.phases.kill_jobs import (
     build_webgraph,
     mark_duplicates,
@@ -25,8 +27,6 @@ from tests.phases.kill_jobs import (
 from tests.phases.killed import Moment, run_killed, writes_of
 from tests.phases.linked_pages import add_parse
 from tests.phases.made import make_crawldb
-from tests.phases.test_dedup import page
-from tests.phases.test_dedup_near import add_texts
 
 pytestmark = pytest.mark.slow(seconds=15)
 

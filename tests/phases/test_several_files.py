@@ -7,17 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from tests.phases import (
-    test_generate,
-    test_generate_marks,
-    test_inject,
-    test_rebucket,
-    test_reservations,
-    test_sitemap_records,
-    test_updatedb,
-    test_updatedb_by_rules,
-)
+from tests.phases import test_reservations
+from tests.phases.generate import test_generate, test_generate_marks
+from tests.phases.inject import test_inject
+from tests.phases.rebucket import test_rebucket
+from tests.phases.sitemap import test_sitemap_records
 from tests.phases.small_files import collected_from, small_files
+from tests.phases.updatedb import test_updatedb, test_updatedb_by_rules
 
 _MODULES = (
     test_generate,

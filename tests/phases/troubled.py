@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.model import tables
 from crawl.model.hosts import HostTrouble, troubles_table
 from crawl.model.status import Status
-from crawl.phases import updatedb
-from crawl.phases.updatedb import UpdateDbOptions
+from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer
 from crawl.storage.segments import FETCH_HOSTS, PartFile, PartManifest
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW, datum, make_segment
 

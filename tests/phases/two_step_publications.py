@@ -136,7 +136,7 @@ PUBLICATIONS = (
         "answers for robots.txt that are known, and pauses that are not",
         "merges both again, of the same files",
         _BEFORE,
-        "test_hand_over.py::test_a_hand_over_killed_at_every_write",
+        "fetch/test_hand_over.py::test_a_hand_over_killed_at_every_write",
     ),
     Publication(
         "hand-over → manifests of the fetch",
@@ -241,7 +241,7 @@ PUBLICATIONS = (
         "documents at the server that no ledger knows, and a note of what was sent",
         "sends again or deletes what the note names",
         "the server answers with what it has been sent",
-        "test_index_server.py::test_a_kill_at_any_decisive_write",
+        "index/test_index_server.py::test_a_kill_at_any_decisive_write",
     ),
     Publication(
         "index: documents sent to a topic → ledger",
@@ -250,7 +250,7 @@ PUBLICATIONS = (
         "records in the topic that no ledger knows, and a note of what was sent",
         "sends a later record or a deletion for each of them",
         "whoever reads the topic has what was sent",
-        "test_index_kill.py::test_a_topic_is_the_index_after_a_death",
+        "index/test_index_kill.py::test_a_topic_is_the_index_after_a_death",
     ),
     Publication(
         "export: end of the former → files → manifest → `_SUCCESS`",

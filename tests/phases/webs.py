@@ -7,19 +7,19 @@ import time
 from collections.abc import Iterable
 from typing import cast
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.fetcher.task import STOP
 from crawl.model.arrow import strings
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
-from crawl.phases import generate
-from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH, Segment
 from crawl.synthetic.web import Web, WebServer
+from crawl.tables.runner import InProcess
 from tests.phases.made import datum, make_crawldb
 
 AGENT = "testbot"

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from crawl.rules.tail import FetchSoFar, RoundCosts, is_tail
+from crawl.phases.fetch.rules import FetchSoFar, RoundCosts, is_tail
 from crawl.synthetic.web.plan import WebPlan
 from crawl.synthetic.web.settings import Settings
 

@@ -9,17 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.clock import LONGEST_LOOK_DAYS
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.facade.rounds import check_look_ahead
 from crawl.model.hosts import HostState
 from crawl.model.status import Status
-from crawl.phases import generate
-from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
 from crawl.rounds import UNBOUNDED, LoopOptions, RoundOptions, StopReason, build_round
 from crawl.rounds.lanes import Beside
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.host_states import put_host_states
 from tests.phases.made import DAY, NOW, datum, make_crawldb, records_of

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.errors import NoSnapshot, PluginError, UsageError
 from crawl.facade.arguments import step_names
-from crawl.indexing.outputs import committed_outputs
-from crawl.phases import dedup, index
+from crawl.phases.dedup import run as dedup
+from crawl.phases.index import run as index
+from crawl.phases.index.tasks.outputs import committed_outputs
 from crawl.rounds import (
     AFTER_ROUNDS,
     STOP_FILE,
@@ -27,6 +27,7 @@ from crawl.rounds.after import check_after
 from crawl.rounds.derived import behind, read_facts
 from crawl.rounds.lanes import Beside
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 from tests.phases.made import DAY, NOW, datum, make_crawldb
 from tests.phases.round_loops import Diary
 from tests.phases.scripted_web import PLAYED, Scene
@@ -237,6 +238,6 @@ def test_a_crawl_that_waits_is_followed_round_by_round(played: Played, overlap: 
 def test_every_step_after_the_rounds_has_a_phase_with_such_options() -> None:
     assert list(after._OPTIONS) == [step.name for step in AFTER_ROUNDS]
     for name, options in after._OPTIONS.items():
-        phase = import_module(f"crawl.phases.{name}")
+        phase = import_module(f"crawl.phases.{name}.run")
         assert getattr(phase, options)(steal_lock=True).steal_lock
         assert callable(phase.run)

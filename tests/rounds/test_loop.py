@@ -10,17 +10,19 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo, StorageError
 from crawl.fetcher.task import STOP
-from crawl.phases import fetch, parse, updatedb
+from crawl.phases.fetch import run as fetch
+from crawl.phases.parse import run as parse
+from crawl.phases.updatedb import run as updatedb
 from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, Stage, StopReason
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.results import LoopResult
 from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, Segment
+from crawl.tables.runner import InProcess
 from tests.phases.made import DAY, NOW, records_of
 from tests.phases.round_loops import Diary, SetClock
 from tests.phases.scripted_web import PLAYED, Scene, Script

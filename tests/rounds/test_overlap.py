@@ -17,12 +17,15 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.model.datum import CrawlDatum
-from crawl.phases import fetch, generate, parse, updatedb
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.rules import RoundCosts
+from crawl.phases.generate import run as generate
+from crawl.phases.parse import run as parse
+from crawl.phases.updatedb import run as updatedb
 from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, Stage, StopReason
 from crawl.rounds.overlap import can_overlap, fetch_parts
 from crawl.rounds.results import LoopResult
 from crawl.rounds.state import segment_states
-from crawl.rules.tail import RoundCosts
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import (
     LogEntry,

@@ -17,7 +17,11 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.exchange import (
+from crawl.errors import StorageError, UsageError
+from crawl.spark.exchange import exchange_by
+from crawl.spark.exchange_worker import Placed
+from crawl.spark.faults import FaultException, told_fault
+from crawl.tables.exchange import (
     Addressed,
     BlockSource,
     Exchange,
@@ -26,11 +30,7 @@ from crawl.buckets.exchange import (
     StoredBlocks,
     rows_of_block,
 )
-from crawl.buckets.runner import InProcess
-from crawl.errors import StorageError, UsageError
-from crawl.spark.exchange import exchange_by
-from crawl.spark.exchange_worker import Placed
-from crawl.spark.faults import FaultException, told_fault
+from crawl.tables.runner import InProcess
 
 _TRIES = 4
 _LOSSES = 3

@@ -20,7 +20,7 @@ def test_all_of_it_can_be_used_from_the_archive(tmp_path: Path) -> None:
         [
             *(sys.executable, "-I", "-c"),
             f"import sys; sys.path.insert(0, {str(archive)!r})\n"
-            "import crawl.cli.main, crawl.buckets.updatedb, crawl.plugins.parser.html\n"
+            "import crawl.cli.main, crawl.phases.updatedb.tasks, crawl.plugins.parser.html\n"
             "from crawl.config import Config\n"
             "from crawl.plugins.urlfilter.regex import RegexURLFilter\n"
             "RegexURLFilter(Config.of({}))\n"

@@ -1,4 +1,4 @@
-"""What the exchange does in memory (tests/buckets/test_exchange.py), Spark's shuffle does too."""
+"""What the exchange does in memory (tests/tables/test_exchange.py), Spark's shuffle does too."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from crawl.buckets.exchange import Block, Outbox, Received
-from crawl.buckets.runner import InProcess, Runner
 from crawl.errors import CrawlError, StorageError, UsageError
 from crawl.model.costs import EngineCosts
 from crawl.spark import exchange, shuffle
 from crawl.spark.exchange import RddSource
 from crawl.spark.tasks import SparkRunner, TaskError
+from crawl.tables.exchange import Block, Outbox, Received
+from crawl.tables.runner import InProcess, Runner
 from crawl.telemetry.costs import cost_account
-from tests.buckets.exchanging import (
+from tests.tables.exchanging import (
     NUMBERS,
     note_call,
     numbers,

@@ -11,9 +11,11 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.derived_tables import HOSTDB
-from crawl.phases import generate, readhostdb, updatehostdb
-from crawl.phases.generate_run import GenerateOptions
-from crawl.phases.updatehostdb import UpdateHostDbOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.updatehostdb import run as updatehostdb
+from crawl.phases.updatehostdb.run import UpdateHostDbOptions
+from crawl.readers.readhostdb import run as readhostdb
 from crawl.spark.expr import check_expression, matching_rows
 from crawl.spark.host_bounds import host_bounds
 from crawl.spark.tasks import SparkRunner

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from crawl.buckets.exchange import Outbox, Received, StoredBlocks
-from crawl.buckets.runner import InProcess, Runner
 from crawl.errors import StorageError, UsageError
 from crawl.spark import exchange
 from crawl.spark.faults import ChangedRows
-from tests.buckets.exchanging import NUMBERS, numbers, read_all, send_numbers, send_on
+from crawl.tables.exchange import Outbox, Received, StoredBlocks
+from crawl.tables.runner import InProcess, Runner
 from tests.spark.lossy_shuffle import (
     SECOND_FAULT,
     LossyRunner,
@@ -25,6 +24,7 @@ from tests.spark.lossy_shuffle import (
     SecondFault,
     workers_here,
 )
+from tests.tables.exchanging import NUMBERS, numbers, read_all, send_numbers, send_on
 
 TASKS = [[n, n + 1, 3 * n] for n in range(6)]
 EXPECTED = {

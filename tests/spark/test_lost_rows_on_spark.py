@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pytest
 
-from crawl.buckets.exchange import Exchange, Outbox, Received
 from crawl.errors import ConfigError, DamagedFile, Locked, StorageError, UsageError
 from crawl.spark import exchange
 from crawl.spark.exchange import RddSource
 from crawl.spark.faults import ChangedRows
 from crawl.spark.tasks import SparkRunner
+from crawl.tables.exchange import Exchange, Outbox, Received
 from crawl.telemetry.costs import cost_account
-from tests.buckets.exchanging import NUMBERS, numbers
+from tests.tables.exchanging import NUMBERS, numbers
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crawl.buckets.exchange import Received
-from crawl.buckets.generate.scan import MATCHING
-from crawl.buckets.slices import RowPlaces
+from crawl.phases.generate.tasks.scan import MATCHING
 from crawl.spark import query_blocks
 from crawl.spark.expr import send_matching
+from crawl.tables.exchange import Received
+from crawl.tables.slices import RowPlaces
 
 BATCH = 100
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.spark.runners import SMALL_ROWS, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.tables.runner import InProcess
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

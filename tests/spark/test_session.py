@@ -161,7 +161,7 @@ class TestOnSpark:
             return logging.LogRecord("root", logging.ERROR, path, 1, "Ctrl-C", None, None)
 
         assert not logging.getLogger().filter(record("site-packages/py4j/java_gateway.py"))
-        assert logging.getLogger().filter(record("crawl/phases/inject.py"))
+        assert logging.getLogger().filter(record("crawl/phases/inject/run.py"))
         loggers: list[str] = []
         listener = logging.Handler()
         listener.emit = lambda record: loggers.append(record.name)  # type: ignore[method-assign]

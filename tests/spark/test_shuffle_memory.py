@@ -10,12 +10,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crawl.buckets import exchange
-from crawl.buckets.exchange import Block as SentBlock
-from crawl.buckets.exchange import Outbox, Received, RowKind, plain_size
 from crawl.spark import shuffle
 from crawl.spark.exchange_worker import Partitions, Sender
 from crawl.spark.faults import Attempt
+from crawl.tables import exchange
+from crawl.tables.exchange import Block as SentBlock
+from crawl.tables.exchange import Outbox, Received, RowKind, plain_size
 from tests.spark.lossy_shuffle import workers_here
 
 TEXTS = RowKind("texts", pa.schema([pa.field("text", pa.binary(), False)]))

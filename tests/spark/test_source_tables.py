@@ -25,16 +25,16 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.types import StringType, StructField, StructType
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.errors import NoSnapshot, UsageError
 from crawl.model.status import Status
-from crawl.phases import updatehostdb
-from crawl.phases.updatehostdb import UpdateHostDbOptions
+from crawl.phases.updatehostdb import run as updatehostdb
+from crawl.phases.updatehostdb.run import UpdateHostDbOptions
 from crawl.spark.source import PushdownReader, PushdownSource
 from crawl.spark.source_tables import TABLES, SourceOptions
 from crawl.storage import parquet, scan
 from crawl.storage.segments import SEGMENT_TABLES
+from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import NOW, datum, make_crawldb, make_segment
 from tests.spark.segment_tables import publish_rows

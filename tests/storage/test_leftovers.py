@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from crawl.config import Config
-from crawl.phases.snapshots import collect_garbage
+from crawl.phases.gc.run import collect_garbage
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.filesystems import local_files
 from crawl.storage.folder import Folder

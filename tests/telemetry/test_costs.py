@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.model.costs import EngineCosts
 from crawl.storage.folder import Folder
+from crawl.tables.runner import InProcess
 from crawl.telemetry.ambient import observed_command
 from crawl.telemetry.costs import cost_account, current_account
 from crawl.telemetry.io_counts import count_io, process_io

@@ -10,12 +10,12 @@ from crawl.telemetry.settings import PROPERTIES, Settings
 
 ROUND = """
 import sys
-from crawl.buckets.runner import InProcess
+from crawl.tables.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import inject, generate
-from crawl.phases.inject import InjectOptions
-from crawl.phases.generate_run import GenerateOptions
+from crawl.phases.inject.run import InjectOptions
+from crawl.phases.generate.shared import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.ambient import observed_command
 
@@ -26,7 +26,7 @@ with observed_command(config, "run", folder):
     done = generate.run(InProcess(), directory, config, GenerateOptions(), SystemClock(),
                         resolver=lambda host: None)
 assert done.segments
-import crawl.fetcher.task, crawl.parsing.task, crawl.phases.fetch, crawl.cli.main
+import crawl.fetcher.task, crawl.phases.parse.tasks, crawl.phases.fetch.run, crawl.cli.main
 loaded = {name.partition(".")[0] for name in sys.modules}
 unwanted = loaded & {"prometheus_client", "opentelemetry", "google"}
 assert not unwanted, unwanted

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.runner import InProcess
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
+from crawl.tables.runner import InProcess
 from crawl.telemetry import ambient
 from crawl.telemetry.ambient import observed_command, span
 from crawl.telemetry.context import current_context, in_context

@@ -102,7 +102,10 @@ def find_due_work(phase: str, crawl_dir: str, config: Config, named: Iterable[st
 
 
 def _check_settings(phase: str, config: Config) -> None:
-    from crawl.phases import fetch, generate, parse, updatedb
+    from crawl.phases.fetch import run as fetch
+    from crawl.phases.generate import run as generate
+    from crawl.phases.parse import run as parse
+    from crawl.phases.updatedb import run as updatedb
 
     phases = {"generate": generate, "fetch": fetch, "parse": parse, "updatedb": updatedb}
     phases[phase].check(config)

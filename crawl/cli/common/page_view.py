@@ -5,13 +5,13 @@ from __future__ import annotations
 from crawl.cli.common.output import echo
 from crawl.fetcher.drivers.single import PageVisit
 from crawl.fetcher.values.record import FetchRecord
-from crawl.inspect.checked_page import CheckedPage
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
 from crawl.model.status import Status
 from crawl.parsing.check import CheckedDocument, CheckedLink
 from crawl.parsing.fields.rules import METADATA_PREFIX
 from crawl.parsing.fields.stored import ExplainedField
 from crawl.printable import printable
+from crawl.readers.parsechecker.checked_page import CheckedPage
 from crawl.robots.answer import Deferred
 
 

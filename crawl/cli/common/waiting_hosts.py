@@ -13,6 +13,6 @@ def waiting_hosts_note(hosts: int, next_ms: int | None) -> str:
     """The same as the rest of a line; empty where no host waits."""
     if not hosts or next_ms is None:
         return ""
-    from crawl.buckets.generate.explain_selection import moment
+    from crawl.readers.explain.selection import moment
 
     return f"; {waiting_hosts_text(hosts, moment(next_ms))}"

@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from typing import Any, ClassVar
 
 from crawl.config import Config, Property, boolean, integer
-from crawl.indexing.rest_text import rest_of
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
+from crawl.maincontent.rest_text import rest_of
 from crawl.model.documents import IndexDocument
 from crawl.model.parse import Parse
 from crawl.urls.domains import registered_domain

@@ -17,7 +17,7 @@ from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter
 
 if TYPE_CHECKING:
-    from crawl.indexing.embedded.writer import EmbeddedIndexWriter
+    from crawl.search.writer import EmbeddedIndexWriter
 
 _SMALLEST_HEAP_MB = 15
 
@@ -38,8 +38,8 @@ class TantivyIndexWriter(FileIndexWriter):
             raise EnvironmentFault(f"the embedded index needs tantivy: {install('')}") from error
 
     def open(self, shard: Shard) -> _TantivyShard:
-        from crawl.indexing.embedded.record import EmbeddedSettings
-        from crawl.indexing.embedded.writer import EmbeddedIndexWriter
+        from crawl.search.record import EmbeddedSettings
+        from crawl.search.writer import EmbeddedIndexWriter
 
         name = shard.new_name("")
         folder = shard.local_path(name)

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from crawl.buckets.generate.explain_selection import describe_trouble
 from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.hosts import (
@@ -18,6 +17,7 @@ from crawl.model.hosts import (
     to_troubles,
     troubles_table,
 )
+from crawl.readers.explain.selection import describe_trouble
 from crawl.rules.host_wait import after_segment
 from tests.fetcher.small_web import REFUSED, Answered, Fetched, Page, SmallWeb, fetch
 

@@ -1,4 +1,4 @@
-"""The index writer kafka beside brokers in memory; a real one: tests/phases/test_index_kafka.py."""
+"""The index writer kafka beside brokers in memory; a real one: phases/index/test_index_kafka.py."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from crawl.config import Config
 from crawl.errors import ConfigError, EnvironmentFault, StorageError
-from crawl.indexing.writers import active_writers
 from crawl.model.documents import FieldValue
+from crawl.phases.index.tasks.writers import active_writers
 from crawl.plugins.indexwriter.kafka import KafkaIndexWriter
 from crawl.plugins.indexwriter.shared.message import encoded_within
 from crawl.testing.indexwriter_contract import (

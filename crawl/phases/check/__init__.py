@@ -1,0 +1,1 @@
+"""check: what is damaged in a crawl, and the repair of it."""

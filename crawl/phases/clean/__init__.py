@@ -1,0 +1,1 @@
+"""clean: stale documents leave the index."""

@@ -1,0 +1,1 @@
+"""dedup: records of the same page are marked, all but one."""

@@ -1,0 +1,52 @@
+"""What a dedup would mark, shown before it does: near duplicates beside the page that they would
+stand back behind, with what differs between the two."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from crawl.phases.dedup.clusters import ClusterSteps
+from crawl.phases.dedup.tasks.parsed_pages import TextFile, TitleFile
+from crawl.phases.dedup.tasks.records import slices_and_rows
+from crawl.phases.dedup.tasks.shown_pages import (
+    PagePair,
+    ShownSlice,
+    find_said,
+    find_urls,
+    latest_said,
+)
+from crawl.phases.dedup.text_difference import difference_of
+
+_STEP = "dedup: preview"
+
+
+def shown_pairs(steps: ClusterSteps) -> tuple[PagePair, ...]:
+    """The most doubtful pairs with their titles and what differs between their texts."""
+    pairs = steps.doubtful.pairs()
+    if not pairs:
+        return ()
+    ids = np.unique([number for pair in pairs for number in (pair.survivor, pair.other)])
+    slices, rows = slices_and_rows(ids)
+    tasks = [
+        ShownSlice(base, rows[slices == base.number].astype(np.int64))
+        for base in steps.slices.stored()
+        if (slices == base.number).any()
+    ]
+    found = steps.runner.run(partial(find_urls, steps.job), tasks, _STEP)
+    urls = {number: url for some in found for number, url in some.items()}
+    files: list[TextFile | TitleFile] = [*steps.text_files(), *steps.title_files()]
+    said = steps.runner.run(partial(find_said, tuple(sorted(set(urls.values())))), files, _STEP)
+    texts, titles = (latest_said(said, is_title=is_title) for is_title in (False, True))
+    return tuple(
+        PagePair(
+            round(pair.similarity, 4),
+            (one := urls[pair.survivor]),
+            (other := urls[pair.other]),
+            titles.get(one, ""),
+            titles.get(other, ""),
+            difference_of(texts.get(one, ""), texts.get(other, "")),
+        )
+        for pair in pairs
+    )

@@ -1,0 +1,111 @@
+"""The URLs of the largest groups, a few of each: what a report tells of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crawl.model.arrow import strings
+from crawl.phases.dedup.tasks.decide import LargeGroup
+from crawl.phases.dedup.tasks.keys import GroupKeys, schema_of
+from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, slices_and_rows
+from crawl.tables.bucket_files import stored_groups
+from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.tables.slices import Slice
+
+MEMBERS = RowKind("members", schema_of(group=pa.int32(), id=pa.int64(), url=pa.string()))
+
+
+@dataclass(frozen=True)
+class WantedGroups:
+    """The groups that a report tells of, as many as tasks need to know of them."""
+
+    high: Any
+    """Of their keys, rising."""
+    numbers: Any
+    """Of the groups, by `high`."""
+    survivors: Any
+    most_urls: int
+    """Of the duplicates of one group."""
+
+    @classmethod
+    def of(cls, groups: Sequence[LargeGroup], most_urls: int) -> WantedGroups:
+        high = np.array([group.high for group in groups], np.uint64)
+        order = np.argsort(high)
+        survivors = np.array([group.survivor for group in groups], np.int64)
+        return cls(high[order], order, survivors, most_urls)
+
+    def among(self, keys: GroupKeys) -> tuple[Any, Any]:
+        """The places of records that are of these groups, and the numbers of their groups."""
+        at = np.minimum(np.searchsorted(self.high, keys.high), len(self.high) - 1)
+        places = np.flatnonzero(self.high[at] == keys.high)
+        return places, self.numbers[at[places]]
+
+
+@dataclass(frozen=True, slots=True)
+class DuplicateGroup:
+    """A group of duplicates: who survives, and some of the others."""
+
+    size: int
+    survivor: str
+    duplicates: tuple[str, ...]
+    left_out: int = 0
+    """How many others there are that `duplicates` does not name."""
+
+
+def send_members(
+    job: DedupJob, wanted: WantedGroups, base: Slice, records: SliceRecords, outbox: Outbox
+) -> None:
+    """Sends a few URLs of a slice for each of the groups."""
+    places, numbers = wanted.among(records.keys)
+    ids = records.ids[places]
+    order = np.lexsort((ids, numbers))
+    ids, numbers = ids[order], numbers[order]
+    begins = np.flatnonzero(np.diff(numbers, prepend=-1))
+    within = np.arange(len(ids)) - np.repeat(begins, np.diff(begins, append=len(ids)))
+    kept = (within <= wanted.most_urls) | (ids == wanted.survivors[numbers])
+    ids, numbers = ids[kept], numbers[kept]
+    by_row = np.argsort(ids)
+    ids, numbers = ids[by_row], numbers[by_row]
+    _, rows = slices_and_rows(ids)
+    urls = urls_at(job, base, rows)
+    table = pa.table([numbers.astype(np.int32), ids, urls], schema=MEMBERS.schema)
+    outbox.send(MEMBERS, table, (numbers % job.destinations).astype(np.int32))
+
+
+def urls_at(job: DedupJob, base: Slice, rows: Any) -> pa.ChunkedArray[Any]:
+    """The URLs of rising rows of a slice."""
+    found: list[Any] = []
+    first = 0
+    for group in stored_groups(job.crawldb, base.files, ["url"]):
+        begin, end = np.searchsorted(rows, [first, first + group.num_rows])
+        found += group["url"].take(pa.array(rows[begin:end] - first)).chunks
+        first += group.num_rows
+    return pa.chunked_array(found, pa.string())
+
+
+def gather_members(
+    groups: Sequence[LargeGroup], most_urls: int, destination: int, received: Received
+) -> list[tuple[int, DuplicateGroup]]:
+    """The groups of a destination by their numbers, each with its URLs."""
+    rows = received.rows(MEMBERS).sort_by([("group", "ascending"), ("id", "ascending")])
+    numbers: list[Any] = rows["group"].to_pylist()
+    ids: list[Any] = rows["id"].to_pylist()
+    survivors: dict[int, str] = {}
+    others: dict[int, list[str]] = {}
+    for number, row, url in zip(numbers, ids, strings(rows["url"]), strict=True):
+        kept = others.setdefault(number, [])
+        if row == groups[number].survivor:
+            survivors[number] = url
+        elif len(kept) < most_urls:
+            kept.append(url)
+    found = []
+    for number, kept in others.items():
+        size = groups[number].size
+        left_out = size - 1 - len(kept)
+        found.append((number, DuplicateGroup(size, survivors[number], tuple(kept), left_out)))
+    return found

@@ -1,0 +1,1 @@
+"""dust: which parts of a host's URLs make no difference."""

@@ -1,0 +1,220 @@
+"""dust: learns from the crawl which parts of a host's URLs make no difference.
+
+Pass by pass: first every part alone; then the rules that were found are judged together, and
+with them gone further parts are looked at. Rules that go wrong together are dropped but for
+the strongest, which was right alone; what is returned has been judged as it stands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import partial
+
+from crawl.clock import Clock
+from crawl.driver.rule_files import read_learnt, rewrite_learnt
+from crawl.errors import UsageError
+from crawl.phases.dust.rules import DustBounds, RuleEvidence, strongest
+from crawl.phases.dust.tasks.task import (
+    DustJob,
+    DustTask,
+    send_rows,
+    weigh_bucket,
+    weigh_received,
+)
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.layout import bucket_of, number_of
+from crawl.storage.manifest import Snapshot
+from crawl.storage.output_file import check_output_file
+from crawl.tables.bucket_files import largest_first
+from crawl.tables.runner import Runner
+from crawl.tables.slices import Slices
+from crawl.urls.dust import VALUES, DustKind, DustRule, HostDust
+from crawl.urls.dust_lines import dust_lines, read_dust_line
+from crawl.urls.rule_lines import RuleLine
+
+COMMAND = "dust"
+
+_MOST_PASSES = 4
+"""That look for rules; each brings what the rules before it had hidden."""
+
+Rules = dict[str, list[RuleEvidence]]
+"""The rules of each host, with what speaks for them."""
+_RuleKey = tuple[str, DustKind, str]
+_LearntRule = tuple[str, DustRule, str]
+"""The host, the rule, and what spoke for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class DustResult:
+    """What was learnt."""
+
+    pages: int
+    """Pages whose content is known."""
+    rules: list[RuleEvidence]
+    """By host."""
+    doubtful: list[RuleEvidence] = field(default_factory=list)
+    """Rules that have enough support, but too many exceptions or too few values."""
+
+
+def check_file(address: str) -> None:
+    """Raises what keeps rules from being written to a file: UsageError where those in it are
+    somebody's own, ConfigError where they are not as they were written, and StorageError where
+    nothing can be written."""
+    _learnt(read_learnt(address, COMMAND))
+    check_output_file(address)
+
+
+def _learnt(lines: Iterable[RuleLine]) -> dict[_RuleKey, _LearntRule]:
+    """The rules of a file that was written earlier."""
+    found = map(read_dust_line, lines)
+    return {(host, rule.kind, rule.name): (host, rule, about) for host, rule, about in found}
+
+
+def write_rules(address: str, found: DustResult, clock: Clock) -> int:
+    """Writes the rules to a file, beside those that it has already; returns how many they are.
+
+    Once rules are applied, a crawl no longer meets what they take away, so that it says nothing
+    of them any more: they stay, unless exceptions have turned up."""
+    rules: dict[_RuleKey, _LearntRule] = {}
+
+    def merge(lines: list[RuleLine]) -> Iterable[str]:
+        rules.update(_learnt(lines))
+        for each in found.doubtful:
+            if each.exceptions:
+                rules.pop((each.host, each.rule.kind, each.rule.name), None)
+        for each in found.rules:
+            host, rule = each.host, each.rule
+            for name in VALUES.get(rule.kind, ()):
+                rules.pop((host, rule.kind, name), None)
+            rules[(host, rule.kind, rule.name)] = host, rule, as_remark(each)
+        return dust_lines(rules.values())
+
+    about = [
+        "Rules of the urlnormalizer dust (urlnormalizer.dust.file): a host, what is taken away,",
+        "its name, and what spoke for it.",
+    ]
+    rewrite_learnt(address, COMMAND, about, merge, clock)
+    return len(rules)
+
+
+def as_remark(found: RuleEvidence) -> str:
+    """What speaks for a rule, in a few words."""
+    return (
+        f"{found.contents:,} contents with {found.values:,} values;"
+        f" {found.exceptions:,} of {found.urls:,} URLs against it"
+    )
+
+
+def check(bounds: DustBounds) -> None:
+    """Raises UsageError for bounds that cannot be meant."""
+    if bounds.min_support < 2:
+        raise UsageError(f"min_support: at least 2 contents, not {bounds.min_support}")
+    if bounds.min_values < 2:
+        raise UsageError(f"min_values: at least 2 values, not {bounds.min_values}")
+    if not 0 <= bounds.max_exceptions < 0.5:
+        raise UsageError(f"max_exceptions: a share from 0 to 0.5, not {bounds.max_exceptions}")
+
+
+def run(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    snapshot: Snapshot,
+    bounds: DustBounds,
+    hosts: Iterable[str] = (),
+) -> DustResult:
+    """Learns the rules of all hosts, or of some."""
+    check(bounds)
+    learning = _Learning(runner, crawl_dir, snapshot, bounds, frozenset(hosts))
+    return learning.run()
+
+
+class _Learning:
+    def __init__(
+        self,
+        runner: Runner,
+        crawl_dir: CrawlDir,
+        snapshot: Snapshot,
+        bounds: DustBounds,
+        hosts: frozenset[str],
+    ) -> None:
+        self._runner = runner
+        self._crawldb = crawl_dir.crawldb.folder
+        self._bounds = bounds
+        self._hosts = hosts
+        self._snapshot = snapshot
+        self._slices = Slices.of(snapshot, snapshot.buckets)
+        self._judged: Rules = {}
+        """Rules that were found right together."""
+        self._settled: set[str] = set()
+        """Hosts of which no more is looked for."""
+
+    def run(self) -> DustResult:
+        rules: Rules = {}
+        singles: Rules = {}
+        doubtful: list[RuleEvidence] = []
+        pages = 0
+        for number in range(_MOST_PASSES + 1):
+            search = number < _MOST_PASSES
+            seen, evidence, joint = self._pass(rules, search=search, everywhere=number == 0)
+            pages = pages or seen
+            for host in sorted(rules):
+                urls, exceptions = joint.get(number_of(host), (0, 0))
+                if self._bounds.tolerates(urls, exceptions):
+                    self._judged[host] = rules[host]
+                else:
+                    self._settled.add(host)
+                    self._judged.setdefault(host, [strongest(singles[host])])
+            found: Rules = {}
+            for each in evidence:
+                if self._hosts and each.host not in self._hosts:
+                    continue
+                if self._bounds.holds(each):
+                    if each.host not in self._settled:
+                        found.setdefault(each.host, []).append(each)
+                elif number == 0 and each.contents >= self._bounds.min_support:
+                    doubtful.append(each)
+            if number == 0:
+                singles = found
+            rules = {host: [*self._judged.get(host, []), *new] for host, new in found.items()}
+            if not rules:
+                break
+        ordered = [each for host in sorted(self._judged) for each in self._judged[host]]
+        return DustResult(pages, ordered, sorted(doubtful, key=lambda each: (each.host, each.rule)))
+
+    def _pass(
+        self, rules: Rules, *, search: bool, everywhere: bool
+    ) -> tuple[int, list[RuleEvidence], dict[int, tuple[int, int]]]:
+        job = DustJob(self._crawldb, search)
+        known: dict[int, dict[str, HostDust]] = {}
+        for host, found in rules.items():
+            dust = HostDust.of(each.rule for each in found)
+            known.setdefault(bucket_of(host, self._snapshot.buckets), {})[host] = dust
+        wanted = known.keys() if rules else self._wanted_buckets()
+        tasks = [
+            DustTask(each, known.get(each.bucket, {}))
+            for each in largest_first(self._slices.stored())
+            if each.bucket in wanted
+        ]
+        whole = [task for task in tasks if task.slice.is_whole]
+        parts = [task for task in tasks if not task.slice.is_whole]
+        done = self._runner.run(partial(weigh_bucket, job), whole, "dust: weigh")
+        pages = sum(each.pages for each in done)
+        weighed = [each.evidence for each in done if each.evidence is not None]
+        if parts:
+            sent = self._runner.exchange(
+                partial(send_rows, job), parts, self._snapshot.buckets, "dust: send"
+            )
+            buckets = sorted({task.slice.bucket for task in parts})
+            weighed += sent.run(
+                weigh_received, [(bucket, bucket) for bucket in buckets], "dust: weigh"
+            )
+            pages += sum(each.pages for each in sent.results())
+        evidence = [each for bucket in weighed for each in bucket.rules]
+        joint = {each.host: (each.urls, each.exceptions) for b in weighed for each in b.joint}
+        return pages, evidence, joint
+
+    def _wanted_buckets(self) -> Iterable[int]:
+        if self._hosts:
+            return {bucket_of(host, self._snapshot.buckets) for host in self._hosts}
+        return range(self._snapshot.buckets)

@@ -1,0 +1,122 @@
+"""What dust does to a slice of the CrawlDb: reads its pages, and makes rows or evidence of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.model.arrow import as_array
+from crawl.model.status import Status
+from crawl.phases.dust.tasks.evidence import BucketEvidence, bucket_evidence
+from crawl.phases.dust.tasks.rows import CANDIDATES, JOINT, NAMES, PLAIN, DustRows, add_rows
+from crawl.storage.folder import Folder
+from crawl.storage.layout import encoded
+from crawl.storage.parquet import each_group, open_table
+from crawl.tables.exchange import Outbox, Received
+from crawl.tables.slices import Slice
+from crawl.urls.dust import HostDust
+
+FETCHED = (Status.DB_FETCHED, Status.DB_NOTMODIFIED, Status.DB_DUPLICATE)
+"""Statuses of URLs whose content is known by its signature."""
+_CHUNK = 16_384
+"""URLs whose bytes are numbered at a time."""
+_MOST_NAMES = 200_000
+"""Rules of a slice that are told apart: the least frequent names are those of sites that make
+them up."""
+
+
+@dataclass(frozen=True, slots=True)
+class DustJob:
+    """What all tasks of a pass share."""
+
+    crawldb: Folder
+    search: bool
+    """Whether further rules are looked for, or only those that are known judged."""
+
+
+@dataclass(frozen=True, slots=True)
+class DustTask:
+    """A slice, and the rules that its hosts have so far."""
+
+    slice: Slice
+    known: Mapping[str, HostDust]
+
+
+@dataclass(frozen=True, slots=True)
+class DustTaskResult:
+    """What a slice or a bucket brought."""
+
+    pages: int
+    evidence: BucketEvidence | None = None
+
+
+def each_page(crawldb: Folder, slice_: Slice) -> Iterator[pa.Table]:
+    """The url, host and signature of a slice's pages whose content is known, some at a time."""
+    statuses = pa.array([int(status) for status in FETCHED], pa.int8())
+    for file in slice_.files:
+        with open_table(crawldb, file.path, host_codes=True, size=file.bytes) as source:
+            for rows in each_group(source, ["url", "host", "status", "signature"]):
+                is_page = pc.and_(
+                    pc.is_in(rows["status"], value_set=statuses), pc.is_valid(rows["signature"])
+                )
+                pages = rows.filter(is_page).drop_columns(["status"])
+                for start in range(0, pages.num_rows, _CHUNK):
+                    yield pages.slice(start, _CHUNK).combine_chunks()
+
+
+def slice_rows(job: DustJob, task: DustTask) -> DustRows:
+    """The rows of a slice."""
+    found = DustRows()
+    for pages in each_page(job.crawldb, task.slice):
+        if not job.search:
+            codes = encoded(pages["host"])
+            wanted = pa.array([host in task.known for host in codes.dictionary.to_pylist()])
+            pages = pages.filter(wanted.take(codes.indices)) if len(wanted) else pages
+            if not pages.num_rows:
+                continue
+        url, host, signature = (as_array(pages[name]) for name in ("url", "host", "signature"))
+        add_rows(found, url, host, signature, task.known, search=job.search)
+        if len(found.names) > 2 * _MOST_NAMES:
+            _drop_names(found)
+    return found
+
+
+def _drop_names(found: DustRows) -> None:
+    kept = sorted(found.names.items(), key=lambda each: -each[1][2])[:_MOST_NAMES]
+    found.names = dict(kept)
+    rules = np.array([rule for (rule, _), _ in kept], np.uint64)
+    found.candidates = [
+        table.filter(pa.array(np.isin(table["rule"].to_numpy(), rules)))
+        for table in found.candidates
+    ]
+
+
+def weigh_bucket(job: DustJob, task: DustTask) -> DustTaskResult:
+    """The evidence of a bucket that is one slice."""
+    rows = slice_rows(job, task)
+    evidence = bucket_evidence(rows.candidates, rows.plain, rows.joint, [rows.names_table()])
+    return DustTaskResult(rows.urls, evidence)
+
+
+def send_rows(job: DustJob, task: DustTask, outbox: Outbox) -> DustTaskResult:
+    """Sends the rows of a slice to its bucket, of which it is a part."""
+    rows = slice_rows(job, task)
+    for kind, tables in (
+        (CANDIDATES, rows.candidates),
+        (PLAIN, rows.plain),
+        (JOINT, rows.joint),
+        (NAMES, [rows.names_table()]),
+    ):
+        for table in tables:
+            outbox.send_all(kind, table, task.slice.bucket)
+    return DustTaskResult(rows.urls)
+
+
+def weigh_received(bucket: int, received: Received) -> BucketEvidence:
+    """The evidence of a bucket of several slices."""
+    kinds = (CANDIDATES, PLAIN, JOINT, NAMES)
+    return bucket_evidence(*(received.tables(kind) for kind in kinds))

@@ -1,0 +1,1 @@
+"""export: pages become records of a dataset."""

@@ -1,0 +1,165 @@
+"""The pages of a part of a segment's parse that are wanted: their data, texts and markup.
+
+Rows are read group by group in the order of the parse. The markup lies in the files of the
+fetch, mostly in the same order: where it is, is looked up first by URL alone, so that a group is
+read when its pages are wanted, and few are held at a time whatever the order.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.html.encoding import UTF_8
+from crawl.interfaces.page import Page
+from crawl.model.arrow import as_array, strings
+from crawl.model.content import Content
+from crawl.model.records import dicts
+from crawl.phases.index.tasks.keys import SegmentPart
+from crawl.phases.index.tasks.part_texts import PartTexts
+from crawl.storage.parquet import open_table, read_groups
+from crawl.storage.segments import CONTENT
+from crawl.storage.segments import PARSE_DATA as PARSE_DATA_PART
+
+_HTML = frozenset(("text/html", "application/xhtml+xml"))
+_COLUMNS = [
+    *("url", "status", "title", "mime_type", "charset", "language", "canonical", "directives"),
+    *("signature", "metadata"),
+]
+_HELD_GROUPS = 2
+"""Row groups of content that are in memory at a time."""
+_HEADERS = ("last-modified", "link")
+
+
+@dataclass(frozen=True, slots=True)
+class SourcePage:
+    """A page that is to be exported."""
+
+    url: str
+    host: str
+    fetched_ms: int
+    modified_ms: int | None
+    """By the CrawlDb."""
+    score: float
+    change: int
+    segment: str
+    title: str
+    mime_type: str
+    language: str
+    canonical: str
+    directives: str
+    """What it asks of robots: `noarchive nofollow`."""
+    signature: bytes | None
+    metadata: Mapping[str, str]
+    text: str
+    main_text: str | None
+    """As the parse found it, where it was asked to."""
+    markup: bytes | None
+    """In valid UTF-8; None where it is no HTML, or is not stored."""
+    headers: Mapping[str, str]
+
+
+def read_pages(part: SegmentPart, wanted: pa.Table, *, markup: bool) -> Iterator[SourcePage]:
+    """The wanted pages of a part, in the order of the parse; with their markup if that is asked
+    for. `wanted` has the columns of `selection.EXPORTED`."""
+    wanted = wanted.sort_by("row").combine_chunks()
+    numbers = wanted["row"].to_numpy()
+    contents = _Contents(part, as_array(wanted["url"]), markup=markup)
+    first = done = 0
+    with PartTexts(part) as texts:
+        for path in part.data:
+            with open_table(part.folder.child(PARSE_DATA_PART), path) as source:
+                for group in range(source.num_row_groups):
+                    count = source.metadata.row_group(group).num_rows
+                    end = int(np.searchsorted(numbers, first + count))
+                    names = _COLUMNS if end > done else ["status"]
+                    rows = read_groups(source, [group], names)
+                    good = pc.starts_with(rows["status"], "success").to_numpy().astype(np.int64)
+                    if end > done:
+                        places = numbers[done:end] - first
+                        data = rows.take(pa.array(places))
+                        before = np.cumsum(good) - good
+                        found = texts.of(before[places] + texts.passed, strings(data["url"]))
+                        chosen = wanted.slice(done, end - done)
+                        yield from _pages(part, data, chosen, found, contents)
+                    texts.passed += int(good.sum())
+                    first, done = first + count, end
+
+
+def _pages(
+    part: SegmentPart,
+    data: pa.Table,
+    wanted: pa.Table,
+    texts: list[tuple[str, str | None]],
+    contents: _Contents,
+) -> Iterator[SourcePage]:
+    metadata = dicts(cast("pa.MapArray[Any, Any]", as_array(data["metadata"])))
+    columns = (
+        *(strings(data[name]) for name in ("url", "title", "mime_type", "charset", "language")),
+        *(strings(data[name]) for name in ("canonical", "directives")),
+        data["signature"].to_pylist(),
+        *(wanted[name].to_pylist() for name in ("host", "time", "score", "change")),
+        wanted["modified_time"].cast(pa.int64()).to_pylist(),
+    )
+    for row, values, text in zip(zip(*columns, strict=True), metadata, texts, strict=True):
+        url, title, mime, charset, language, canonical, directives, signature, *rest = row
+        host, time, score, change, modified = rest
+        body, headers = contents.of(url)
+        markup = None
+        if body is not None and mime in _HTML:
+            markup = Page(Content(url, body), mime, charset or UTF_8).utf_8
+        yield SourcePage(
+            *(url, host, time, modified, score or 0.0, change, part.name, title, mime, language),
+            *(canonical, directives, signature, values, text[0], text[1], markup, headers),
+        )
+
+
+class _Contents:
+    """The bodies and some headers of wanted pages."""
+
+    def __init__(self, part: SegmentPart, urls: pa.Array[Any], *, markup: bool) -> None:
+        self._part = part
+        self._markup = markup
+        self._places: dict[str, tuple[str, int, int]] = {}
+        """Of each URL the file, row group and row."""
+        self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
+        for path in part.content:
+            with open_table(part.folder.child(CONTENT), path) as source:
+                for group in range(source.num_row_groups):
+                    there = as_array(read_groups(source, [group], ["url"])["url"])
+                    hits = np.flatnonzero(
+                        pc.is_in(there, value_set=urls).to_numpy(zero_copy_only=False)
+                    )
+                    for row in hits.tolist():
+                        self._places[str(there[row])] = (path, group, row)
+
+    def of(self, url: str) -> tuple[bytes | None, Mapping[str, str]]:
+        """Body and headers; no body where none is stored, or none is asked for."""
+        place = self._places.get(url)
+        if place is None:
+            return None, {}
+        path, group, row = place
+        rows = self._group(path, group)
+        body = rows["content"][row].as_py() if self._markup else None
+        found = dict(rows["headers"][row].as_py() or ())
+        return body, {name: found[name] for name in _HEADERS if name in found}
+
+    def _group(self, path: str, group: int) -> pa.Table:
+        key = (path, group)
+        rows = self._groups.get(key)
+        if rows is None:
+            names = ["headers", "content"] if self._markup else ["headers"]
+            with open_table(self._part.folder.child(CONTENT), path) as source:
+                rows = read_groups(source, [group], names).combine_chunks()
+            self._groups[key] = rows
+            if len(self._groups) > _HELD_GROUPS:
+                self._groups.popitem(last=False)
+        else:
+            self._groups.move_to_end(key)
+        return rows

@@ -1,0 +1,1 @@
+"""fetch: a segment's fetch list becomes crawl_fetch and content."""

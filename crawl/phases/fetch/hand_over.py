@@ -1,0 +1,175 @@
+"""What one fetch leaves to the next: the datasets `robots` and `servers` of a crawl.
+
+    robots    the last answer of every authority to a request for its robots.txt
+    servers   the pauses and failures of servers when a fetch ended
+
+Both are caches. Where they are damaged they are begun anew, with a line in the log, and where
+somebody else holds them the fetch goes on without them; no crawl fails for them.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+from functools import partial
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.driver.merge_table import merge_table
+from crawl.errors import Locked, StorageError
+from crawl.fetcher.hand_over import HandedOver
+from crawl.model.report import Report
+from crawl.model.table import Table
+from crawl.model.tables import ROBOTS, SERVERS
+from crawl.phases.fetch.tasks import (
+    DropExpired,
+    HandOverTask,
+    newest_answer,
+    send_pauses,
+    send_robots,
+    strictest_pause,
+)
+from crawl.phases.invertlinks.linkdb import in_buckets
+from crawl.storage.crawl_dir import CrawlDir, locked
+from crawl.storage.keyed_rows import KeyedRows
+from crawl.storage.manifest import Snapshot
+from crawl.storage.robots_store import GROUP_ROWS
+from crawl.storage.snapshot import SNAPSHOTS, Dataset, Transaction
+from crawl.tables.bucket_files import BucketTarget
+from crawl.tables.exchange import Exchange
+from crawl.tables.runner import Runner
+from crawl.tables.slices import Slices
+from crawl.tables.table_merge import MergeJob
+
+__all__ = ["HandOverTask", "handed_over", "publish_handed_over"]
+
+KEEP = 2
+"""Snapshots of each: the one before is for whoever reads it, or for a repair."""
+_log = logging.getLogger(__name__)
+
+
+def handed_over(crawl_dir: CrawlDir) -> HandedOver:
+    """What earlier fetches have left."""
+    return HandedOver(
+        KeyedRows.current(crawl_dir.dataset(ROBOTS)), KeyedRows.current(crawl_dir.dataset(SERVERS))
+    )
+
+
+def publish_handed_over(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    clock: Clock,
+    tasks: Sequence[HandOverTask],
+    report: Report,
+    buckets: int,
+    *,
+    steal_lock: bool = False,
+) -> bool:
+    """Merges what the parts of a fetch have learnt into the datasets, and publishes them; whether
+    it could be done. `buckets` are the CrawlDb's, of which a dataset gets as many when it is new,
+    or when they are a multiple of those that it has: with them grows what it may hold."""
+    wanted = [task for task in tasks if task.robots or task.servers is not None]
+    if not wanted:
+        return True
+    work = partial(_publish, runner, crawl_dir, config, clock, wanted, report, buckets, steal_lock)
+    try:
+        work()
+    except Locked as error:
+        _log.warning("%s; what the fetch has learnt of servers is not kept", error)
+        return False
+    except StorageError as error:
+        _log.warning("%s; the crawl's robots.txt and pauses are begun anew", error)
+        try:
+            for table in (ROBOTS, SERVERS):
+                begin_anew(crawl_dir.dataset(table), "fetch", config, clock, steal_lock=steal_lock)
+            work()
+        except StorageError as again:
+            _log.warning("%s; what the fetch has learnt of servers is not kept", again)
+            return False
+    return True
+
+
+def begin_anew(
+    dataset: Dataset, command: str, config: Config, clock: Clock, *, steal_lock: bool
+) -> None:
+    """Forgets all of a cache that is damaged."""
+    with locked(
+        dataset.folder, command, config, clock, steal_lock=steal_lock, shut_out=dataset.shut_out
+    ):
+        for name in (dataset.pointer.name, dataset.pointer.copy, SNAPSHOTS):
+            dataset.folder.delete(name)
+
+
+def _publish(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    clock: Clock,
+    tasks: Sequence[HandOverTask],
+    report: Report,
+    buckets: int,
+    steal_lock: bool,
+) -> None:
+    with (
+        crawl_dir.writing(
+            crawl_dir.dataset(ROBOTS), report.phase, config, clock, steal_lock=steal_lock
+        ) as robots,
+        crawl_dir.writing(
+            crawl_dir.dataset(SERVERS), report.phase, config, clock, steal_lock=steal_lock
+        ) as servers,
+    ):
+        for transaction, table, send in (
+            (robots, ROBOTS, send_robots),
+            (servers, SERVERS, send_pauses),
+        ):
+            base = _in_buckets(runner, transaction, table, buckets, report)
+            slices = Slices.of(base, base.buckets if base else buckets)
+            sent = runner.exchange(
+                partial(send, slices.router), tasks, len(slices), f"{report.phase}: hand_over"
+            )
+            _merge(sent, transaction, table, slices, report, clock)
+
+
+def _target(transaction: Transaction, table: Table) -> BucketTarget:
+    return BucketTarget(table, transaction.folder, transaction.place, GROUP_ROWS)
+
+
+def _in_buckets(
+    runner: Runner, transaction: Transaction, table: Table, buckets: int, report: Report
+) -> Snapshot | None:
+    """The present state, in as many buckets as the CrawlDb has by now where that can be."""
+    base = transaction.base
+    if base is None or buckets % base.buckets:
+        return base
+    step = f"{report.phase}: hand_over"
+    return in_buckets(runner, base, _target(transaction, table), buckets, step)
+
+
+def _merge(
+    sent: Exchange[None],
+    transaction: Transaction,
+    table: Table,
+    slices: Slices,
+    report: Report,
+    clock: Clock,
+) -> None:
+    new, now_ms = int(sent.row_counts().sum()), clock.now_ms()
+    if not new:
+        return
+    is_robots = table is ROBOTS
+    job = MergeJob(
+        _target(transaction, table),
+        newest_answer if is_robots else strictest_pause,
+        (DropExpired.of_robots if is_robots else DropExpired.of_servers)(now_ms),
+    )
+    before = transaction.base.rows if transaction.base else 0
+    files = merge_table(sent, job, slices, f"{report.phase}: hand_over")
+    own = Report(report.phase, now_ms, report.settings_digest, {"step": "hand_over"})
+    own.counters["new"] = new
+    own.counters["rows"] = sum(file.rows for file in files)
+    own.counters["forgotten"] = before + new - own.counters["rows"]
+    own.finished_ms = clock.now_ms()
+    transaction.publish(files, own, buckets=slices.buckets, keep=KEEP)
+    for name, count in own.counters.items():
+        report.details.setdefault("hand_over", {})[f"{table.name}_{name}"] = count

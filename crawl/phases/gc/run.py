@@ -1,0 +1,69 @@
+"""Snapshots of the CrawlDb: go back to one, or forget old ones."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.errors import NoSnapshot
+from crawl.phases.index.settling import settle_index
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+
+
+@dataclass(frozen=True, slots=True)
+class GarbageResult:
+    """What a garbage collection did."""
+
+    forgotten: tuple[int, ...]
+    kept: tuple[int, ...]
+    """The numbers of the snapshots, the current one last."""
+    files_deleted: int
+    took_over: str | None
+
+
+def roll_back(
+    crawl_dir: CrawlDir, config: Config, clock: Clock, number: int | None, *, steal_lock: bool
+) -> tuple[Snapshot, str | None]:
+    """Makes that snapshot the current one, or the newest whole one before; and what is to be
+    said of the lock."""
+    crawl_dir.require_timeline()
+    with crawl_dir.writing_crawldb(
+        "rollback", config, clock, steal_lock=steal_lock, damaged=True
+    ) as transaction:
+        if number is None:
+            older = [
+                each
+                for each in transaction.timeline.numbers[:-1]
+                if crawl_dir.crawldb.is_whole(each)
+            ]
+            if not older:
+                raise NoSnapshot(
+                    f"{crawl_dir.address}: there is no snapshot before the current one"
+                )
+            number = older[-1]
+        return transaction.roll_back(number), transaction.lock.took_over
+
+
+def collect_garbage(
+    crawl_dir: CrawlDir, config: Config, clock: Clock, keep: int | None, *, steal_lock: bool
+) -> GarbageResult:
+    """Keeps the newest snapshots of the CrawlDb and of every other dataset, as many as asked
+    for or configured, and deletes the files that none of them names, and what killed writers left
+    unfinished anywhere in the crawl."""
+    crawl_dir.require_crawldb()
+    newest = config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
+    with crawl_dir.writing_crawldb("gc", config, clock, steal_lock=steal_lock) as transaction:
+        forgotten = transaction.keep_newest(newest)
+        kept = transaction.timeline.numbers
+    swept = transaction.swept
+    for dataset in crawl_dir.datasets()[1:]:
+        with crawl_dir.writing(dataset, "gc", config, clock, steal_lock=steal_lock) as other:
+            other.keep_newest(newest)
+        swept += other.swept
+    swept += settle_index(crawl_dir, "gc", config, clock, steal_lock=steal_lock).deleted
+    if crawl_dir.folder.is_local():  # elsewhere a living writer's cannot be told from a dead one's
+        swept += crawl_dir.folder.drop_uploads()
+    return GarbageResult(forgotten, kept, swept, transaction.lock.took_over)

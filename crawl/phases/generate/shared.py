@@ -1,0 +1,43 @@
+"""What every step of one generate shares: options, settings, the transaction and the report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.model.report import Report
+from crawl.phases.generate.tasks.selection import Selection
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.snapshot import Transaction
+from crawl.tables.runner import Runner
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateOptions:
+    """What the command line says; None stands for the configuration's word."""
+
+    top_n: int | None = None
+    num_fetchers: int = 1
+    max_num_segments: int | None = None
+    add_days: float = 0.0
+    not_again: tuple[str, ...] = ()
+    """Names of segments whose URLs are not selected once more, however due they are."""
+    expr: str | None = None
+    filter: bool | None = None
+    normalize: bool | None = None
+    steal_lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class GenerateRun:
+    """One run of generate."""
+
+    runner: Runner
+    crawl_dir: CrawlDir
+    config: Config
+    options: GenerateOptions
+    clock: Clock
+    transaction: Transaction
+    report: Report
+    selection: Selection

@@ -1,0 +1,98 @@
+"""Which part every chain goes to, and how long each part will take."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crawl.phases.generate.tasks.chains import ChainShard, DealTask
+from crawl.phases.generate.tasks.deal import Chains, deal_sites, makespan, part_loads
+
+
+@dataclass(frozen=True, slots=True)
+class Balance:
+    """Where the chains of each shard go, and what the report says of each segment."""
+
+    tasks: list[DealTask]
+    predictions: list[dict[str, Any]]
+
+
+def balance_parts(
+    shards: Sequence[ChainShard],
+    names: Mapping[int, str],
+    segments: Sequence[str],
+    parts: int,
+    *,
+    threads: int,
+    latency_s: float,
+) -> Balance:
+    """Deals the chains of each segment to parts, and the slots of short chains as if each slot
+    were one."""
+    told_parts = [np.empty(len(shard.chain), dtype=np.int32) for shard in shards]
+    slot_parts = [np.empty(len(shard.slots.slot), dtype=np.int32) for shard in shards]
+    predictions = []
+    for number, segment_name in enumerate(segments):
+        told = [np.flatnonzero(shard.segment == number) for shard in shards]
+        slots = [np.flatnonzero(shard.slots.segment == number) for shard in shards]
+        chains = _chains(shards, told, slots)
+        dealt = deal_sites(chains.seconds, chains.site, parts)
+        at = 0
+        for parts_of, chosen in ((told_parts, told), (slot_parts, slots)):
+            for mine, places in zip(parts_of, chosen, strict=True):
+                mine[places] = number * parts + dealt[at : at + len(places)]
+                at += len(places)
+        loads = part_loads(dealt, chains, parts, threads=threads, latency_s=latency_s)
+        longest = int(np.argmax(chains.longest_s))
+        number_of_longest = chains.number[longest]
+        predictions.append(
+            {
+                "segment": segment_name,
+                "urls": int(chains.urls.sum()),
+                "chains": int(chains.count.sum()),
+                "predicted_makespan_s": round(makespan(loads), 1),
+                "longest_chain": names.get(int(number_of_longest), "?"),
+                "longest_chain_s": round(float(chains.longest_s[longest]), 1),
+                "parts": [asdict(load) for load in loads],
+            }
+        )
+    tasks = [
+        DealTask(
+            shard.segment, shard.chain, told_part, shard.slots.segment, shard.slots.slot, slot_part
+        )
+        for shard, told_part, slot_part in zip(shards, told_parts, slot_parts, strict=True)
+    ]
+    return Balance(tasks, predictions)
+
+
+def _chains(
+    shards: Sequence[ChainShard],
+    told: Sequence[npt.NDArray[np.int64]],
+    slots: Sequence[npt.NDArray[np.int64]],
+) -> Chains:
+    """What is dealt: the chains that the shards tell of, then their slots."""
+    chosen = list(zip(shards, told, slots, strict=True))
+    seconds = [shard.seconds[mine] for shard, mine, _ in chosen]
+    ones = [np.ones(len(mine), dtype=np.int64) for mine in told]
+    sums = [shard.slots.seconds[mine] for shard, _, mine in chosen]
+    count = sum(len(mine) for mine in slots)
+    # a slot stays together as it is, and with nothing else
+    alone = np.arange(count, dtype=np.uint64)
+    return Chains(
+        number=np.concatenate([*(shard.chain[mine] for shard, mine, _ in chosen), alone]),
+        site=np.concatenate([*(shard.site[mine] for shard, mine, _ in chosen), alone]),
+        urls=np.concatenate(
+            [
+                *(shard.urls[mine] for shard, mine, _ in chosen),
+                *(shard.slots.urls[mine] for shard, _, mine in chosen),
+            ]
+        ),
+        count=np.concatenate([*ones, *(shard.slots.chains[mine] for shard, _, mine in chosen)]),
+        seconds=np.concatenate([*seconds, *sums]),
+        longest_s=np.concatenate(
+            [*seconds, *(shard.slots.longest_s[mine] for shard, _, mine in chosen)]
+        ),
+    )

@@ -1,0 +1,1 @@
+"""hostgraph: the link graph's hosts, or registered domains, with their links and ranks."""

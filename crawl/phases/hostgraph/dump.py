@@ -1,0 +1,92 @@
+"""The graph of hosts or domains in Common Crawl's form (nodedumper --format cc).
+
+Steps: vertices, edges, ranks (a task a file or a range each) → join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from gzip import compress
+from shutil import copyfileobj
+
+from crawl.phases.hostgraph.run import require_hostgraph, stored_hostgraph, table_of
+from crawl.phases.hostgraph.tasks.common_crawl import (
+    EDGES_FILE,
+    PARTS,
+    RANKS,
+    RANKS_AT_ONCE,
+    VERTICES,
+    GraphDumpJob,
+    header,
+    send_ranks,
+    write_edges,
+    write_ranks,
+    write_vertices,
+)
+from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.webgraph.tasks.marks import send_turned
+from crawl.readers.readdb.run import SUCCESS, make_room
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.tables.runner import Runner
+
+_COPIED_AT_ONCE = 1 << 20
+TABLES = (VERTICES, EDGES_FILE, RANKS)
+OWN_NAMES = (PARTS, *(f"{name}{end}" for name in TABLES for end in (".txt.gz", ".parquet")))
+"""What is written to the folder."""
+
+
+@dataclass(frozen=True, slots=True)
+class GraphDumpResult:
+    """How large the graph is that was written."""
+
+    vertices: int
+    edges: int
+
+
+def run(runner: Runner, crawl_dir: CrawlDir, group: NodeGroup, output: Folder) -> GraphDumpResult:
+    """Writes the graph to a folder that has room; anew where it was replaced meanwhile."""
+    return crawl_dir.dataset(table_of(group)).reading(
+        partial(require_hostgraph, crawl_dir, group),
+        lambda found: _write(
+            runner, GraphDumpJob(stored_hostgraph(crawl_dir, group, found), group, output)
+        ),
+        partial(make_room, output, overwrite=True, own=OWN_NAMES),
+    )
+
+
+def _write(runner: Runner, job: GraphDumpJob) -> GraphDumpResult:
+    graph, output = job.graph, job.output
+    parts = list(range(len(graph.nodes)))
+    addressed = [(part, part) for part in parts]
+    vertices = runner.run(partial(write_vertices, job), parts, "nodedumper: vertices")
+    turned = runner.exchange(
+        partial(send_turned, graph), parts, max(1, len(parts)), "nodedumper: send edges"
+    )
+    edges = turned.run(partial(write_edges, job), addressed, "nodedumper: edges")
+    ranges = -(-graph.node_count // RANKS_AT_ONCE)
+    sent = runner.exchange(
+        partial(send_ranks, job), parts, max(1, ranges), "nodedumper: send ranks"
+    )
+    ranks = sent.run(
+        partial(write_ranks, job),
+        [(number, number) for number in range(ranges)],
+        "nodedumper: ranks",
+    )
+    _join(output, VERTICES, vertices)
+    _join(output, EDGES_FILE, edges)
+    _join(output, RANKS, ranks, header(job))
+    output.delete(PARTS)
+    output.write(SUCCESS, b"")
+    return GraphDumpResult(graph.node_count, graph.edge_count)
+
+
+def _join(output: Folder, table: str, paths: Sequence[str], first: bytes = b"") -> None:
+    """Gzip files one behind the other are one."""
+    with output.open_write(f"{table}.txt.gz", whole=True) as joined:
+        joined.write(compress(first, mtime=0))
+        for path in paths:
+            with output.open_read(path) as stream:
+                copyfileobj(stream, joined, _COPIED_AT_ONCE)

@@ -1,0 +1,118 @@
+"""Harmonic centrality of a graph's nodes, and their places by a value, over its buckets."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from crawl.errors import UsageError
+from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
+from crawl.phases.hostgraph.tasks.centrality import (
+    Centrality,
+    CentralityJob,
+    CentralityTask,
+    CentralityTaskResult,
+    begin_centrality,
+    widen_balls,
+)
+from crawl.phases.hostgraph.tasks.positions import (
+    PieceValues,
+    PositionsJob,
+    send_positions,
+    send_values,
+    write_positions,
+)
+from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.phases.webgraph.tasks.listing import count_bins, plan_list
+from crawl.phases.webgraph.tasks.vectors import VectorPiece
+from crawl.storage.folder import Folder
+from crawl.tables.runner import Runner
+
+MOST_EXACT = 50_000
+"""Nodes of a graph for an exact count: a bit for each pair of them, 300 MB."""
+
+
+def counter_of(
+    node_count: int, wanted: Centrality | None, options: CentralityOptions
+) -> ExactCounter | HyperLogLog:
+    """How balls are kept in a graph of so many nodes."""
+    if wanted is Centrality.EXACT and node_count > MOST_EXACT:
+        raise UsageError(
+            f"exact centrality is for graphs of at most {MOST_EXACT:,} nodes, and this one has"
+            f" {node_count:,}: use --centrality hyperball"
+        )
+    is_exact = node_count < options.exact_below if wanted is None else wanted is Centrality.EXACT
+    return ExactCounter(node_count) if is_exact else HyperLogLog(options.precision, options.seed)
+
+
+@dataclass(frozen=True, slots=True)
+class Central:
+    """Where the centralities are, and the distance at which no ball grew any more."""
+
+    pieces: tuple[VectorPiece, ...]
+    distance: int
+
+
+def harmonic(
+    runner: Runner,
+    graph: StoredGraph,
+    counter: ExactCounter | HyperLogLog,
+    scratch: Folder,
+    parts: Sequence[range],
+) -> Central:
+    """The harmonic centrality of all nodes; `parts` are the files of each task."""
+    most = CentralityOptions().max_distance
+    tasks = [CentralityTask(each) for each in parts]
+    job = CentralityJob(graph, counter, scratch)
+    function: Callable[[CentralityJob, CentralityTask], CentralityTaskResult] = begin_centrality
+    paths: list[str] = []
+    while True:
+        step = f"harmonic centrality: distance {job.distance}"
+        results = runner.run(partial(function, job), tasks, step)
+        for path in paths:
+            scratch.delete(path)  # or all balls of all distances would lie there
+        paths = [path for each in results for path in each.paths]
+        tasks = [each.task for each in results]
+        if not sum(each.grown for each in results) or job.distance == most:
+            pieces = tuple(task.totals for task in tasks if task.totals is not None)
+            return Central(pieces, job.distance)
+        job = replace(
+            job,
+            distance=job.distance + 1,
+            pieces=tuple(task.rows for task in tasks if task.rows is not None),
+            width=results[0].width,
+        )
+        function = widen_balls
+
+
+def positions(
+    runner: Runner, scratch: Folder, pieces: tuple[VectorPiece, ...], what: str
+) -> tuple[VectorPiece, ...]:
+    """The place of each node by a value, as pieces like those of the values."""
+    source = PieceValues(scratch, pieces)
+    parts = list(range(len(pieces)))
+    counted = runner.run(partial(count_bins, source), parts, f"{what}: count")
+    plan = plan_list(counted, None)
+    job = PositionsJob(
+        source,
+        plan,
+        np.cumsum([0, *plan.kept], dtype=np.int64),
+        np.array([piece.first for piece in pieces], dtype=np.int64),
+    )
+    sent = runner.exchange(
+        partial(send_values, job), parts, max(1, len(plan.kept)), f"{what}: send"
+    )
+    told = sent.send(
+        partial(send_positions, job),
+        [(number, number) for number in range(len(plan.kept))],
+        max(1, len(parts)),
+        f"{what}: sort",
+    )
+    return tuple(
+        told.run(
+            partial(write_positions, job), [(part, part) for part in parts], f"{what}: positions"
+        )
+    )

@@ -1,0 +1,291 @@
+"""hostgraph: the link graph's hosts, or registered domains, with their links and ranks.
+
+Steps: sample (a task a file of pages) → names (the same files, then a task a range of names) →
+links (the same files, then a task a range) → PageRank (iterations) → harmonic centrality
+(distances) → positions → write → publish.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.driver.observed import observed
+from crawl.driver.timing import timed
+from crawl.errors import NoSnapshot, UsageError
+from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
+from crawl.graph.kernels.surfer import PageRank
+from crawl.graph.settings import HOSTGRAPH_HYPERBALL_PRECISION, LINK_ANALYZE_DAMPING_FACTOR
+from crawl.hints import command
+from crawl.model.derived_tables import DOMAINGRAPH, HOSTGRAPH, HOSTGRAPH_EDGES, WEBGRAPH
+from crawl.model.report import Report
+from crawl.model.table import Table
+from crawl.phases.hostgraph.ranking import counter_of, harmonic, positions
+from crawl.phases.hostgraph.tasks.centrality import Centrality
+from crawl.phases.hostgraph.tasks.hosts import HostsJob, HostsTask, first_hosts, write_hosts
+from crawl.phases.hostgraph.tasks.links import (
+    LinkedTask,
+    SendLinksJob,
+    WriteLinksJob,
+    links_target,
+    send_links,
+    write_linked,
+    write_links,
+)
+from crawl.phases.linkrank.ranking import iterate
+from crawl.phases.linkrank.run import require_graph
+from crawl.phases.webgraph.remarks import hostgraph_remarks
+from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.webgraph.tasks.edges import EdgesTask
+from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.phases.webgraph.tasks.names import (
+    NamesJob,
+    NumberJob,
+    bounds_of,
+    number_pages,
+    sample_names,
+    send_names,
+    write_names,
+)
+from crawl.phases.webgraph.tasks.ranking import RankJob, rank_tasks
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import MADE_FROM_WEBGRAPH, BucketFile, Snapshot
+from crawl.storage.snapshot import Transaction
+from crawl.tables.bucket_files import BucketTarget
+from crawl.tables.runner import Runner
+
+Numbers = npt.NDArray[np.int64]
+
+MOST_SHOWN = 100_000
+_TOLERANCE = 1e-8
+"""PageRank is iterated until it changes by less in all: the first of many hosts differ little."""
+_MOST_ITERATIONS = 500
+"""With the usual damping the slowest graph takes some 120."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostGraphOptions:
+    """What the command line says."""
+
+    group: NodeGroup = NodeGroup.HOST
+    centrality: Centrality | None = None
+    """None: exact where the graph is small enough."""
+    top: int = 20
+    """How many of the first are told."""
+    steal_lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostGraphResult:
+    """The published graph, its first hosts, and what was done."""
+
+    graph: Snapshot
+    report: Report
+    top: tuple[dict[str, Any], ...]
+    remarks: tuple[str, ...]
+    took_over: str | None
+
+
+def table_of(group: NodeGroup) -> Table:
+    """Where the graph of hosts, or that of domains, is kept."""
+    return DOMAINGRAPH if group is NodeGroup.DOMAIN else HOSTGRAPH
+
+
+def require_hostgraph(crawl_dir: CrawlDir, group: NodeGroup) -> Snapshot:
+    """The current graph of hosts or domains, or one line saying how to get one."""
+    snapshot = crawl_dir.dataset(table_of(group)).current()
+    if snapshot is None:
+        require_graph(crawl_dir)
+        options = () if group is NodeGroup.HOST else ("--group", group.value)
+        raise NoSnapshot(
+            f"{crawl_dir.address} has no graph of {group.value}s yet: make it with"
+            f" `{command('hostgraph', crawl_dir.address, *options)}`"
+        )
+    return snapshot
+
+
+def stored_hostgraph(crawl_dir: CrawlDir, group: NodeGroup, snapshot: Snapshot) -> StoredGraph:
+    """The graph of hosts or domains, to be read."""
+    edges = {file.bucket: file for file in snapshot.attached.get(HOSTGRAPH_EDGES.name, ())}
+    return StoredGraph(crawl_dir.dataset(table_of(group)).folder, snapshot.files, edges)
+
+
+def check(options: HostGraphOptions) -> None:
+    """Raises what is wrong with the options."""
+    if not 0 <= options.top <= MOST_SHOWN:
+        raise UsageError(
+            f"at most {MOST_SHOWN:,} are shown, not {options.top:,}: `nodedumper --format cc`"
+            " writes all of them"
+        )
+
+
+@observed("hostgraph")
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: HostGraphOptions, clock: Clock
+) -> HostGraphResult:
+    """Makes the graph of hosts anew and publishes it."""
+    report = Report("hostgraph", clock.now_ms(), config.digest(), asdict(options))
+    check(options)
+    require_graph(crawl_dir)
+    pages, dataset = crawl_dir.dataset(WEBGRAPH), crawl_dir.dataset(table_of(options.group))
+    with crawl_dir.writing(
+        dataset, "hostgraph", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
+        build = _Build(runner, transaction, report)
+
+        def built_from(snapshot: Snapshot) -> tuple[Snapshot, StoredGraph]:
+            report.counters.clear()
+            stored = StoredGraph.of(pages.folder, snapshot)
+            return snapshot, build.graph(stored, options.group)
+
+        with timed(report, "graph", clock):
+            # nobody locks the link graph: anew where it is replaced and deleted meanwhile
+            webgraph, graph = pages.reading(partial(require_graph, crawl_dir), built_from)
+        kernel = PageRank(_MOST_ITERATIONS, config[LINK_ANALYZE_DAMPING_FACTOR], _TOLERANCE)
+        precision = CentralityOptions(precision=config[HOSTGRAPH_HYPERBALL_PRECISION])
+        counter = counter_of(graph.node_count, options.centrality, precision)
+        with timed(report, "ranks", clock):
+            ranked = build.ranked(graph, kernel, counter)
+        with timed(report, "write", clock):
+            files = build.written(graph, ranked, table_of(options.group))
+            top = _first(runner, transaction, files, options.top)
+        report.counters["edges"] = graph.edge_count
+        report.counters[f"{options.group.value}s"] = graph.node_count
+        report.details["webgraph_snapshot"] = webgraph.number
+        report.finished_ms = clock.now_ms()
+        published = transaction.publish(
+            files,
+            report,
+            buckets=max(1, len(files)),
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            notes={MADE_FROM_WEBGRAPH: webgraph.number},
+            attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
+        )
+        remarks = tuple(
+            hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
+        )
+        return HostGraphResult(published, report, top, remarks, transaction.lock.took_over)
+
+
+def _first(
+    runner: Runner, transaction: Transaction, files: Sequence[BucketFile], count: int
+) -> tuple[dict[str, Any], ...]:
+    if not count:
+        return ()
+    found = runner.run(
+        partial(first_hosts, transaction.folder, count), files, "hostgraph: first hosts"
+    )
+    rows = [row for some in found for row in some.to_pylist()]
+    return tuple(sorted(rows, key=lambda row: int(row["harmonic_pos"])))
+
+
+@dataclass(frozen=True)
+class _Build:
+    """The steps, and what they share."""
+
+    runner: Runner
+    transaction: Transaction
+    report: Report
+
+    def graph(self, pages: StoredGraph, group: NodeGroup) -> StoredGraph:
+        """Hosts with the numbers of their links, in files of the job's, and their links in those
+        that are published."""
+        parts = list(range(len(pages.nodes)))
+        scratch = self.transaction.scratch
+        job = NamesJob(pages, group)
+        sampled = self.runner.run(partial(sample_names, job), parts, "hostgraph: sample names")
+        job = replace(job, bounds=bounds_of(sampled))
+        sent = self.runner.exchange(
+            partial(send_names, job), parts, len(job.bounds) + 1, "hostgraph: send names"
+        )
+        for counters in sent.results():
+            self.report.counters += counters
+        told = sent.send(
+            partial(write_names, scratch),
+            [(number, number) for number in range(len(job.bounds) + 1)],
+            max(1, len(parts)),
+            "hostgraph: names",
+        )
+        names = told.results()
+        bounds = np.cumsum([0, *(each.rows for each in names)], dtype=np.int64)
+        groups = told.run(
+            partial(number_pages, NumberJob(pages, scratch, bounds)),
+            [(part, part) for part in parts],
+            "hostgraph: number pages",
+        )
+        tasks = [
+            LinkedTask(
+                part,
+                f"{self.transaction.scratch_place}/{each.path}",
+                int(bounds[part]),
+                int(bounds[part + 1]),
+            )
+            for part, each in enumerate(names)
+            if each.rows
+        ]
+        return self._linked(SendLinksJob(pages, scratch, tuple(groups), bounds), tasks)
+
+    def _linked(self, job: SendLinksJob, tasks: list[LinkedTask]) -> StoredGraph:
+        folder, place = self.transaction.folder, self.transaction.place
+        if not tasks:
+            return StoredGraph(folder, ())
+        parts = list(range(len(job.graph.nodes)))
+        sent = self.runner.exchange(
+            partial(send_links, job), parts, len(tasks), "hostgraph: send links"
+        )
+        for counters in sent.results():
+            self.report.counters += counters
+        counted = sent.send(
+            partial(write_links, WriteLinksJob(links_target(folder, place), job.bounds)),
+            [(task.part, EdgesTask(task.part, task.first, task.end)) for task in tasks],
+            len(tasks),
+            "hostgraph: links",
+        )
+        written = counted.results()
+        hosts = counted.run(
+            partial(write_linked, folder, self.transaction.scratch_place),
+            [(task.part, task) for task in tasks],
+            "hostgraph: count links",
+        )
+        edges = {each.file.bucket: each.file for each in written if each.file is not None}
+        return StoredGraph(folder, tuple(hosts), edges)
+
+    def ranked(
+        self, graph: StoredGraph, kernel: PageRank, counter: ExactCounter | HyperLogLog
+    ) -> list[HostsTask]:
+        """Where the ranks of all hosts are."""
+        scratch, runner = self.transaction.scratch, self.runner
+        ranked = iterate(runner, RankJob(graph, kernel, scratch), rank_tasks(graph))
+        central = harmonic(runner, graph, counter, scratch, [task.parts for task in ranked.tasks])
+        self.report.counters["iterations"] = ranked.iterations
+        self.report.counters["distance"] = central.distance
+        self.report.details["centrality"] = counter.name
+        pageranks = tuple(task.scores for task in ranked.tasks if task.scores is not None)
+        columns = (
+            central.pieces,
+            positions(runner, scratch, central.pieces, "harmonic centrality"),
+            pageranks,
+            positions(runner, scratch, pageranks, "PageRank"),
+        )
+        return [
+            HostsTask(task.parts, tuple(pieces))
+            for task, pieces in zip(ranked.tasks, zip(*columns, strict=True), strict=True)
+        ]
+
+    def written(
+        self, graph: StoredGraph, tasks: list[HostsTask], table: Table
+    ) -> tuple[BucketFile, ...]:
+        """The files of the table of hosts."""
+        transaction = self.transaction
+        target = BucketTarget(table, transaction.folder, transaction.place, stem="hosts")
+        job = HostsJob(graph, transaction.scratch, target)
+        written = self.runner.run(partial(write_hosts, job), tasks, "hostgraph: write")
+        return tuple(file for files in written for file in files)

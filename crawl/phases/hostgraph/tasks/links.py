@@ -1,0 +1,145 @@
+"""Links of pages become links of hosts: sent to where they lead, each pair once, and counted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from crawl.counters import Counters
+from crawl.graph.aggregate import links_between, summed_links
+from crawl.model.derived_tables import HOSTGRAPH_EDGES
+from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS, EdgesTask, edge_ranges
+from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.phases.webgraph.tasks.names import NAMED
+from crawl.phases.webgraph.tasks.vectors import VectorPiece, whole_vector
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.manifest import BucketFile
+from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.tables.bucket_files import BucketTarget, BucketWriter
+from crawl.tables.exchange import Outbox, Received, RowKind
+
+Numbers = npt.NDArray[np.int64]
+
+LINKS = RowKind("links", HOSTGRAPH_EDGES.schema)
+"""A link between hosts, and how many links of pages it stands for."""
+DEGREES = RowKind(
+    "degrees",
+    pa.schema([(name, pa.int64()) for name in ("node", "inlinks", "outlinks")]),
+)
+"""How many links lead to a host, or leave it, as far as somebody counted."""
+LINKED = pa.schema([*NAMED, pa.field("inlinks", pa.int64()), pa.field("outlinks", pa.int64())])
+"""What is known of hosts before they are ranked."""
+
+
+@dataclass(frozen=True)
+class SendLinksJob:
+    """What every task of the step needs to know."""
+
+    graph: StoredGraph
+    scratch: Folder
+    groups: tuple[VectorPiece, ...]
+    """The host of every page, by their numbers."""
+    bounds: Numbers
+    """The first host of every range, and the number of hosts at the end."""
+
+
+def send_links(job: SendLinksJob, part: int, outbox: Outbox) -> Counters:
+    """Sends the links of hosts that the links into some pages make."""
+    groups = whole_vector(job.scratch, job.groups, job.graph.node_count)
+    counters = Counters()
+    for block in job.graph.blocks(part):
+        sources = groups[block.sources].astype(np.int64)
+        destinations = groups[block.destinations].astype(np.int64)
+        known = (sources >= 0) & (destinations >= 0)
+        links = links_between(sources[known], destinations[known])
+        rows = pa.table([links.destinations, links.sources, links.pages], schema=LINKS.schema)
+        parts = np.searchsorted(job.bounds, links.destinations, side="right") - 1
+        outbox.send(LINKS, rows, parts)
+        counters["page_links"] += len(block.sources)
+        counters["page_links_between"] += int(links.pages.sum())
+    return counters
+
+
+@dataclass(frozen=True)
+class WriteLinksJob:
+    """Where the links of hosts go."""
+
+    target: BucketTarget
+    bounds: Numbers
+
+
+@dataclass(frozen=True, slots=True)
+class LinksTaskResult:
+    """The file of links; none where nothing leads to these hosts."""
+
+    file: BucketFile | None
+    rows: int
+
+
+def links_target(folder: Folder, place: str) -> BucketTarget:
+    """Where new files of links between hosts go: beside those of the hosts."""
+    return BucketTarget(HOSTGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
+
+
+def write_links(
+    job: WriteLinksJob, task: EdgesTask, received: Received, outbox: Outbox
+) -> LinksTaskResult:
+    """Writes the links into the hosts of a range, and counts them for both of their ends."""
+    rows = 0
+    with BucketWriter(job.target, task.part) as writer:
+        for to, of, pages in edge_ranges(task, received, LINKS):
+            # by destination, then source: the order of the file
+            links = summed_links(to, of, pages)
+            destinations, sources = links.sources, links.destinations
+            table = pa.table([destinations, sources, links.pages], schema=LINKS.schema)
+            writer.write(table)
+            rows += table.num_rows
+            _send_degrees(job.bounds, destinations, outbox, is_inlinks=True)
+            _send_degrees(job.bounds, sources, outbox, is_inlinks=False)
+    return LinksTaskResult(writer.files[0] if writer.files else None, rows)
+
+
+def _send_degrees(bounds: Numbers, ends: Numbers, outbox: Outbox, *, is_inlinks: bool) -> None:
+    nodes, counts = np.unique(ends, return_counts=True)
+    nothing = np.zeros(len(nodes), dtype=np.int64)
+    columns = [counts, nothing] if is_inlinks else [nothing, counts]
+    rows = pa.table([nodes, *columns], schema=DEGREES.schema)
+    outbox.send(DEGREES, rows, np.searchsorted(bounds, nodes, side="right") - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedTask:
+    """A range of hosts, whose names are in a file of the job's."""
+
+    part: int
+    path: str
+    first: int
+    end: int
+
+
+def write_linked(
+    folder: Folder, scratch_place: str, task: LinkedTask, received: Received
+) -> BucketFile:
+    """Writes the hosts of a range with the numbers of their links to another file of the job's;
+    its path is relative to the folder."""
+    inlinks, outlinks = (np.zeros(task.end - task.first, dtype=np.int64) for _ in range(2))
+    for rows in received.tables(DEGREES):
+        nodes = rows["node"].to_numpy() - task.first
+        # a host may be there several times in a block
+        np.add.at(inlinks, nodes, rows["inlinks"].to_numpy())
+        np.add.at(outlinks, nodes, rows["outlinks"].to_numpy())
+    path = f"{scratch_place}/{attempt_name(f'linked-{task.part:05d}')}"
+    place = 0
+    with (
+        open_table(folder, task.path) as source,
+        open_writer(folder, path, LINKED) as writer,
+    ):
+        for rows in each_group(source):
+            end = place + rows.num_rows
+            columns = [*rows.columns, inlinks[place:end], outlinks[place:end]]
+            writer.write(pa.table(columns, schema=LINKED))
+            place = end
+    return BucketFile(task.part, path, place, writer.bytes)

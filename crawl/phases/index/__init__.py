@@ -1,0 +1,1 @@
+"""index: pages become documents, and documents reach the index writers."""

@@ -1,0 +1,134 @@
+"""What is asked of index, and which segments it takes for that."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from crawl.driver.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    not_parsed,
+    require_some,
+)
+from crawl.errors import UsageError
+from crawl.model.derived_tables import INDEX
+from crawl.phases.index.returning import may_return
+from crawl.phases.index.tasks.output_places import check_places
+from crawl.phases.index.tasks.outputs import missed_segments
+from crawl.phases.index.tasks.writers import WriterSpec
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+from crawl.storage.segments import FETCH, PARSE, PARSE_DATA, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class IndexOptions:
+    """What the command line says; None where the configuration decides."""
+
+    segments: tuple[str, ...] = ()
+    """Names of segments; none: every one that is parsed and not indexed yet."""
+    every: bool = False
+    """All segments that are parsed, also those that were indexed before."""
+    since: int | None = None
+    """Those that the CrawlDb has taken in after this snapshot of it."""
+    crawldb: bool = True
+    delete_gone: bool | None = None
+    filter: bool = False
+    binary: bool = False
+    base64: bool = False
+    parameters: Mapping[str, str] = field(default_factory=dict)
+    """Of all writers, above those of index-writers.toml."""
+    commit: bool = True
+    rebuild: bool = False
+    """Writers begin anew, with all segments."""
+    steal_lock: bool = False
+
+
+def choose(
+    crawl_dir: CrawlDir, options: IndexOptions, specs: Sequence[WriterSpec]
+) -> ChosenSegments:
+    """The segments to index; raises UsageError where there is none, a named one cannot be meant,
+    or a writer's folder is not its own. Named ones are indexed also where they were before."""
+    ledger = crawl_dir.dataset(INDEX).current()
+    check_places(crawl_dir, specs, ledger, rebuild=options.rebuild)
+    missed = missed_segments(ledger, [spec.id for spec in specs])
+    rule = SegmentRule(
+        lacks=partial(not_parsed, crawl_dir),
+        unready=lambda segment: interrupted(crawl_dir, segment, FETCH, PARSE),
+        destination="the index",
+        verb="index",
+        third_person="indexes",
+        participle="indexed",
+        can_repeat=False,  # an index of half a segment would say that it has the segment
+    )
+    taken = {} if options.segments else _taken(crawl_dir, options, missed)
+    chosen = choose_segments(crawl_dir, options.segments, taken, rule)
+    if takes_what_is_new(options):
+        chosen.remarks += _catching_up(chosen, missed)
+    if not chosen.segments and looks_for_returning(crawl_dir, options):
+        return chosen
+    return require_some(chosen, crawl_dir, rule)
+
+
+def takes_what_is_new(options: IndexOptions) -> bool:
+    return not (options.segments or options.every or options.rebuild or options.since is not None)
+
+
+def looks_for_returning(crawl_dir: CrawlDir, options: IndexOptions) -> bool:
+    """Whether pages of older segments are asked for that may be kept out no longer."""
+    if not options.crawldb or not takes_what_is_new(options):
+        return False
+    return may_return(crawl_dir.dataset(INDEX).current(), crawl_dir.require_crawldb())
+
+
+def later_segments(
+    crawl_dir: CrawlDir, ledger: Snapshot | None, chosen: ChosenSegments
+) -> list[Segment]:
+    """The segments after the first chosen one that were indexed before: they may have newer words
+    of its pages, such as that one is not to be indexed."""
+    if ledger is None or not chosen.segments:
+        return []
+    first = min(chosen.names)
+    return [
+        segment
+        for segment in crawl_dir.segments.generated()
+        if segment.name > first
+        and segment.name in ledger.applied
+        and segment.name not in chosen.names
+        and segment.is_done(PARSE_DATA)
+    ]
+
+
+def _catching_up(chosen: ChosenSegments, missed: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+    """A line for each writer that is given what the others have already."""
+    for writer, names in missed.items():
+        count = len(set(names).intersection(chosen.names))
+        if count:
+            many = "1 segment was" if count == 1 else f"{count:,} segments were"
+            again = "is read again" if count == 1 else "are read again"
+            yield f"{writer}: {many} indexed without it, and {again}"
+
+
+def _taken(
+    crawl_dir: CrawlDir, options: IndexOptions, missed: Mapping[str, tuple[str, ...]]
+) -> Mapping[str, int]:
+    """The segments that are not to be indexed, and since when they are in the index."""
+    if options.every or options.rebuild:
+        return {}
+    ledger = crawl_dir.dataset(INDEX).current()
+    taken = ledger.applied if ledger else {}
+    if options.since is None:
+        lacking = {name for names in missed.values() for name in names}
+        return {name: number for name, number in taken.items() if name not in lacking}
+    crawldb = crawl_dir.require_crawldb()
+    if options.since > crawldb.number:
+        raise UsageError(
+            f"--since {options.since}: the CrawlDb's newest snapshot is {crawldb.number}"
+        )
+    new = {name for name, number in crawldb.applied.items() if number > options.since}
+    every = [segment.name for segment in crawl_dir.segments.generated()]
+    return {name: taken.get(name, 0) for name in every if name not in new}

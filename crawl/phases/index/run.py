@@ -1,0 +1,356 @@
+"""index: pages become documents, and documents reach the index writers.
+
+Steps: returning (index_returning.py) → keys (a task a file of a segment) → decide (a task a shard
+of the index) → assemble (a task a part of a parse) → deliver (a task a shard) → publish: the
+writers' files and the ledger of what they have become the state at one moment. What a server was
+sent before a job died is sent again by the next one, under the same URLs and versions, or deleted
+if it went stale since: it was noted before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.driver.empty_results import pages_remarks
+from crawl.driver.observed import observed
+from crawl.driver.segment_choice import (
+    ChosenSegments,
+)
+from crawl.driver.timing import timed
+from crawl.errors import NothingToDo, UsageError
+from crawl.hints import command
+from crawl.interfaces.chains import FilterChain
+from crawl.model.derived_tables import INDEX
+from crawl.model.report import Report
+from crawl.phases.index.choice import (
+    IndexOptions,
+    choose,
+    later_segments,
+    looks_for_returning,
+    takes_what_is_new,
+)
+from crawl.phases.index.returning import ReturningPages, find_returning
+from crawl.phases.index.settings import (
+    INDEX_MAX_INLINKS,
+    INDEXER_DELETE,
+    INDEXER_DELETE_FILTERED,
+    INDEXER_DELETE_NOINDEX,
+    INDEXER_SKIP_NOTMODIFIED,
+    PARSER_DELETE_FAILED_PARSE,
+)
+from crawl.phases.index.settling import settle_index
+from crawl.phases.index.state import (
+    IndexState,
+    check_writers,
+    refusals,
+    writing_index,
+)
+from crawl.phases.index.tasks.assemble import AssembleJob, assemble_part
+from crawl.phases.index.tasks.decide import DecideJob, ShardTask
+from crawl.phases.index.tasks.decide_shard import IndexDecideJob, decide_shard
+from crawl.phases.index.tasks.decisions import IndexRules
+from crawl.phases.index.tasks.deliver import (
+    LEDGER_LOST,
+    DeliverTask,
+    DeliverTaskResult,
+    deliver_shard,
+)
+from crawl.phases.index.tasks.filter_chain import DocumentMaker
+from crawl.phases.index.tasks.inlinks import InlinkSource
+from crawl.phases.index.tasks.kept_out import KeptOutJob
+from crawl.phases.index.tasks.keys import (
+    KeysJob,
+    KeysTask,
+    SegmentPart,
+    fetch_files_of,
+    parts_of,
+    send_keys,
+)
+from crawl.phases.index.tasks.outputs import noted_outputs
+from crawl.phases.index.tasks.settle import SettledOutputs
+from crawl.phases.index.tasks.writers import WriterSpec, active_writers
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.segments import Segment
+from crawl.tables.bucket_files import largest_first
+from crawl.tables.runner import Runner
+from crawl.telemetry.context import update_context
+
+
+@dataclass(frozen=True, slots=True)
+class IndexResult:
+    """What the index is now. It is no state of the CrawlDb."""
+
+    number: int
+    """Of the ledger's snapshot."""
+    documents: Mapping[str, int]
+    """How many each writer has."""
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    took_over: str | None
+
+
+def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpec]:
+    """Raises what is wrong with the settings, before anything is started; the active writers."""
+    options = options or IndexOptions()
+    chosen = sum((bool(options.segments), options.every, options.since is not None))
+    if chosen > 1:
+        raise UsageError("name segments, or all of them, or those since a snapshot")
+    if options.rebuild and (options.segments or options.since is not None):
+        raise UsageError("to rebuild an index takes all segments: name none")
+    if options.since is not None and not options.crawldb:
+        raise UsageError("which segments came since a snapshot is known to the CrawlDb alone")
+    if options.base64 and not options.binary:
+        raise UsageError("base64 is the form of binary content: ask for that too")
+    DocumentMaker.from_config(config)
+    if options.filter:
+        FilterChain.from_config(config)
+    specs = active_writers(config, options.parameters)
+    for spec in specs:
+        spec.build(config)
+    return specs
+
+
+@observed("index")
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: IndexOptions, clock: Clock
+) -> IndexResult:
+    """Indexes the segments and publishes what the writers have then."""
+    report = Report("index", clock.now_ms(), config.digest(), asdict(options))
+    specs = check(config, options)
+    crawldb = crawl_dir.require_crawldb() if options.crawldb else None
+    with writing_index(
+        crawl_dir,
+        "index",
+        config,
+        clock,
+        specs,
+        steal_lock=options.steal_lock,
+        rebuild=options.rebuild,
+    ) as (transaction, settled):
+        try:
+            chosen = choose(crawl_dir, options, specs)
+        except NothingToDo:
+            completed = _settled_result(settled, transaction.base, specs, report, clock)
+            if completed is None:
+                raise
+            return replace(completed, took_over=transaction.lock.took_over)
+        update_context(segment=" ".join(chosen.names))
+        new = check_writers(specs, config, transaction.base)
+        index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
+        old = ReturningPages()
+        if looks_for_returning(crawl_dir, options):
+            with timed(report, "returning", clock):
+                old = find_returning(runner, crawl_dir, config, index, chosen)
+        report.counters["returning.without_segment"] += old.lost
+        later = later_segments(crawl_dir, transaction.base, chosen)
+        beside = {segment.name: segment for segment in (*old.segments, *later)}
+        with timed(report, "index", clock):
+            kept_out, done = _index(
+                runner,
+                crawl_dir,
+                config,
+                options,
+                index,
+                specs,
+                chosen,
+                beside,
+                old.job,
+                crawldb,
+                report,
+            )
+        refused = refusals(done.values(), report)
+        if options.commit:
+            with timed(report, "commit", clock):
+                for spec in specs:
+                    spec.build(config).commit()
+        # of a segment that the CrawlDb does not have some pages may have to wait for it
+        applied = crawldb.applied if crawldb else chosen.names
+        snapshot, outputs = index.publish(
+            transaction,
+            crawl_dir,
+            specs,
+            done,
+            report,
+            clock,
+            kept_out,
+            applying=[name for name in chosen.names if name in applied],
+            looked=takes_what_is_new(options) or options.every or options.rebuild,
+            indexed=chosen.names,
+            returning=[segment.name for segment in old.segments],
+        )
+    remarks = [*settled.lines(), *chosen.remarks, *([] if options.rebuild else new), *refused]
+    if report.counters["skipped.not_in_crawldb"]:
+        remarks.append(
+            f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
+            f" not indexed: `{command('updatedb', crawl_dir.address)}` and index again, or"
+            " --no-crawldb"
+        )
+    if old.lost:
+        remarks.append(
+            f"{old.lost:,} pages could be indexed again, but the segments that have their text are"
+            " not here any more: they are indexed when they are next fetched"
+        )
+    if report.counters[LEDGER_LOST]:
+        remarks.append(
+            f"the ledger of {report.counters[LEDGER_LOST]:,} shards was damaged and is made anew:"
+            " index writers that are servers may keep documents of pages that are gone"
+        )
+    documents = {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs}
+    if not any(documents.values()):
+        remarks += pages_remarks(crawl_dir.address, "index", 0, report.counters)
+    return IndexResult(
+        snapshot.number,
+        documents,
+        report,
+        chosen.names,
+        tuple(remarks),
+        transaction.lock.took_over,
+    )
+
+
+def settle(
+    crawl_dir: CrawlDir, config: Config, options: IndexOptions, clock: Clock
+) -> IndexResult | None:
+    """For whoever has found nothing to index: completes what an earlier job was interrupted in,
+    which needs nobody's help; None where that is nothing either."""
+    report = Report("index", clock.now_ms(), config.digest(), asdict(options))
+    specs = check(config, options)
+    settled = settle_index(crawl_dir, "index", config, clock, specs, steal_lock=options.steal_lock)
+    return _settled_result(settled, crawl_dir.dataset(INDEX).current(), specs, report, clock)
+
+
+def _settled_result(
+    settled: SettledOutputs,
+    ledger: Snapshot | None,
+    specs: Sequence[WriterSpec],
+    report: Report,
+    clock: Clock,
+) -> IndexResult | None:
+    """What the index is that was only completed; None where there was nothing to complete."""
+    if not settled or ledger is None:
+        return None
+    report.finished_ms = clock.now_ms()
+    outputs = noted_outputs(ledger)
+    documents = {
+        spec.id: sum(outputs[spec.id].documents.values()) if spec.id in outputs else 0
+        for spec in specs
+    }
+    return IndexResult(ledger.number, documents, report, (), tuple(settled.lines()), None)
+
+
+def _index(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    options: IndexOptions,
+    index: IndexState,
+    specs: Sequence[WriterSpec],
+    chosen: ChosenSegments,
+    beside: Mapping[str, Segment],
+    returning: KeptOutJob | None,
+    crawldb: Snapshot | None,
+    report: Report,
+) -> tuple[dict[int, tuple[BucketFile, ...]], dict[int, DeliverTaskResult]]:
+    """What is noted of pages that are kept out, and what was delivered, of each shard. Segments
+    `beside` the chosen ones were indexed before: of them the pages count that are in a chosen one
+    too, or return."""
+    segments = sorted([*chosen.segments, *beside.values()], key=lambda segment: segment.name)
+    parts = parts_of(segments) or [
+        SegmentPart(0, 0, "", crawl_dir.segments.folder)  # deletions pass through some part
+    ]
+    senders: list[KeysTask] = [*parts, *fetch_files_of(segments)]
+    sent = runner.exchange(
+        partial(send_keys, KeysJob(index.shards)),
+        largest_first(senders),
+        index.shards,
+        "index: keys",
+    )
+    applied = crawldb.applied if crawldb else {}
+    pages = DecideJob(
+        index.shards,
+        len(parts),
+        rules_of(config, options),
+        tuple(segment.name in applied for segment in segments),
+        crawl_dir.crawldb.folder if crawldb else None,
+        InlinkSource.of(crawl_dir, config[INDEX_MAX_INLINKS]),
+        FilterChain.from_config(config) if options.filter else None,
+    )
+    decide = IndexDecideJob(
+        pages,
+        tuple(segment.name for segment in segments),
+        tuple(segment.name in beside for segment in segments),
+        index.kept_out_target,
+        returning,
+    )
+    shards = largest_first(
+        ShardTask(
+            number,
+            index.crawldb_files(number),
+            () if options.rebuild else index.kept_out(number),
+            None if options.rebuild else index.ledger(number),
+        )
+        for number in range(index.shards)
+    )
+    decided = sent.send(
+        partial(decide_shard, decide),
+        [(task.number, task) for task in shards],
+        len(parts),
+        "index: decide",
+    )
+    assemble = AssembleJob(
+        index.shards,
+        DocumentMaker.from_config(config),
+        config[INDEXER_DELETE_FILTERED],
+        options.binary,
+        options.base64,
+    )
+    made = decided.send(
+        partial(assemble_part, assemble),
+        [(part.number, part) for part in largest_first(parts)],
+        index.shards,
+        "index: assemble",
+    )
+    job = index.deliver_job(crawl_dir, config, specs, rebuild=options.rebuild)
+    counts = made.row_counts()
+    tasks = [
+        task for task in index.tasks() if options.rebuild or counts[task.number] or task.unsettled
+    ]
+    done = made.run(
+        partial(deliver_shard, job), [(task.number, task) for task in tasks], "index: deliver"
+    )
+    for step in (sent, made):
+        for counters in step.results():
+            report.counters += counters
+    kept_out = {}
+    for shard, each in zip(shards, decided.results(), strict=True):
+        report.counters += each.counters
+        kept_out[shard.number] = each.kept_out
+    return kept_out, _told(tasks, done, report)
+
+
+def rules_of(config: Config, options: IndexOptions) -> IndexRules:
+    """What options and configuration say about pages that are not to be added."""
+    deletes = config[INDEXER_DELETE] if options.delete_gone is None else options.delete_gone
+    return IndexRules(
+        delete_gone=deletes,
+        delete_noindex=config[INDEXER_DELETE_NOINDEX],
+        delete_parse_failed=config[PARSER_DELETE_FAILED_PARSE],
+        skip_not_modified=config[INDEXER_SKIP_NOTMODIFIED],
+        uses_crawldb=options.crawldb,
+    )
+
+
+def _told(
+    tasks: Iterable[DeliverTask], done: Iterable[DeliverTaskResult], report: Report
+) -> dict[int, DeliverTaskResult]:
+    found: dict[int, DeliverTaskResult] = {}
+    for task, result in zip(tasks, done, strict=True):
+        report.counters += result.counters
+        found[task.number] = result
+    return found

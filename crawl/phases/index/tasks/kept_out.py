@@ -1,0 +1,150 @@
+"""Pages that only their state in the CrawlDb keeps out of the index, and where their parse lies.
+
+A page that is gone, redirected, an orphan or a duplicate may be none of it any more without
+being parsed again: its twin has vanished, or it is back as it was (304). No new segment has its
+text then. So each shard notes the old one, and `index` takes such a page from there.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import Counter
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.model.arrow import as_array, fill_null, strings
+from crawl.model.derived_tables import INDEX_KEPT_OUT
+from crawl.model.status import Status
+from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
+from crawl.storage.parquet import open_table, read_groups
+from crawl.tables.bucket_files import BucketTarget, BucketWriter, stored_groups
+from crawl.tables.ranges import StoredGroups
+
+_COLUMNS = INDEX_KEPT_OUT.names
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOutTask:
+    """One shard: what is noted of it, and the CrawlDb's files that have its URLs."""
+
+    noted: tuple[BucketFile, ...]
+    crawldb: tuple[BucketFile, ...]
+
+    @property
+    def rows(self) -> int:
+        return sum(file.rows for file in (*self.noted, *self.crawldb))
+
+
+@dataclass(frozen=True, slots=True)
+class KeptOutJob:
+    """What every shard knows."""
+
+    index: Folder
+    crawldb: Folder
+    with_not_modified: bool = True
+    """Whether pages are indexed that were found not modified."""
+
+
+def returning_segments(job: KeptOutJob, task: KeptOutTask) -> dict[str, int]:
+    """The segments that have pages which nothing keeps out any more, and how many each has."""
+    return dict(Counter(strings(returning_pages(job, task)["segment"])))
+
+
+def returning_pages(job: KeptOutJob, task: KeptOutTask) -> pa.Table:
+    """The rows of pages which nothing keeps out any more."""
+    groups = list(stored_groups(job.index, task.noted, _COLUMNS))
+    noted = pa.concat_tables([INDEX_KEPT_OUT.schema.empty_table(), *groups])
+    statuses = statuses_of(job.crawldb, task.crawldb, as_array(noted["url"]))
+    good = [Status.DB_FETCHED, *([Status.DB_NOTMODIFIED] if job.with_not_modified else [])]
+    return noted.filter(pa.array(np.isin(statuses, [int(status) for status in good])))
+
+
+def statuses_of(
+    folder: Folder, files: tuple[BucketFile, ...], urls: pa.Array[Any]
+) -> npt.NDArray[np.int8]:
+    """The CrawlDb's status of each URL; 0 where it has none."""
+    statuses = np.zeros(len(urls), dtype=np.int8)
+    for file in files if len(urls) else ():
+        with open_table(folder, file.path) as source:
+            for group in range(source.num_row_groups):
+                rows = read_groups(source, [group], ["url", "status"])
+                places = pc.index_in(as_array(rows["url"]), value_set=urls)
+                hits = pc.is_valid(places)
+                found = places.filter(hits).to_numpy().astype(np.int64)
+                statuses[found] = rows["status"].filter(hits).to_numpy()
+    return statuses
+
+
+class KeptOutNotes:
+    """The notes of a shard, written anew in a `with` block that goes through all of them."""
+
+    def __init__(self, target: BucketTarget, shard: int, noted: tuple[BucketFile, ...]) -> None:
+        self._target = target
+        self._noted = noted
+        self._stored = StoredGroups(stored_groups(target.folder, noted, _COLUMNS), "url")
+        self._writer = BucketWriter(target, shard)
+        self._changed = False
+        self.files = noted
+        """The shard's files: after the block, those that are to be published."""
+
+    def merge(self, end: str | None, kept: pa.Table, over: pa.Table) -> None:
+        """Goes on to a URL, or to the end: `kept` are rows of pages that are kept out, each URL
+        once, `over` the URLs and versions of those of which that can no longer be said. What is
+        noted of a later version stays."""
+        kept = kept.sort_by("url").combine_chunks()
+        urls = strings(kept["url"])
+        done = 0
+        for group in self._stored.below(end):
+            until = bisect_right(urls, str(group["url"][group.num_rows - 1].as_py()), done)
+            self._write(group, kept.slice(done, until - done), over)
+            done = until
+        if done < len(urls):
+            self._write(INDEX_KEPT_OUT.schema.empty_table(), kept.slice(done), over)
+
+    def _write(self, group: pa.Table, kept: pa.Table, over: pa.Table) -> None:
+        is_over = latest(group, over) >= group["version"].to_numpy()
+        is_replaced = latest(group, kept) >= group["version"].to_numpy()
+        is_old = latest(kept, group) > kept["version"].to_numpy()
+        rows = pa.concat_tables(
+            [group.filter(pa.array(~is_over & ~is_replaced)), kept.filter(pa.array(~is_old))]
+        )
+        rows = rows.sort_by("url").combine_chunks() if kept.num_rows else rows
+        self._changed = self._changed or not rows.equals(group)
+        self._writer.write(rows.cast(INDEX_KEPT_OUT.schema))
+
+    def __enter__(self) -> KeptOutNotes:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        fault: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._writer.__exit__(kind, fault, trace)
+        if self._changed:
+            self.files = tuple(self._writer.files)
+        else:
+            for file in self._writer.files:
+                self._target.folder.delete(file.path)
+
+
+def latest(rows: pa.Table, others: pa.Table) -> npt.NDArray[np.int64]:
+    """The version that others have of each row's URL; -1 where they have none."""
+    places = pc.index_in(as_array(rows["url"]), value_set=as_array(others["url"]))
+    found: npt.NDArray[np.int64] = fill_null(
+        as_array(others["version"]).take(places), -1
+    ).to_numpy()
+    return found
+
+
+def kept_rows(urls: Any, hosts: Any, versions: Any, segments: Any) -> pa.Table:
+    """Rows of pages that are kept out."""
+    return pa.table([urls, hosts, versions, segments], schema=INDEX_KEPT_OUT.schema)

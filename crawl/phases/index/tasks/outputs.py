@@ -1,0 +1,116 @@
+"""What index writers have made, by the ledger's snapshot: the files or folders of each shard.
+
+    CRAWL_DIR/index/CURRENT, snapshots/…          the ledger (a dataset like the others)
+    CRAWL_DIR/index/jsonl/part-00003-1f2e3d4c.jsonl …
+    CRAWL_DIR/index/jsonl/FOLDERS                 their names, for whoever reads them alone
+
+The snapshot names them, so that ledger and files change at one moment; what it does not name was
+left by a job that died, or was replaced, and the next writer deletes it. FOLDERS follows the
+snapshot before anything that it names is deleted (settle.py). The snapshot has the size and the
+checksum of each file too, and of a folder those of the list of its files: whoever makes the next
+one of it looks first whether it is as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from crawl.errors import NoSnapshot
+from crawl.hints import command
+from crawl.model.derived_tables import INDEX
+from crawl.phases.index.tasks.writers import WriterSpec
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.file_sum import FileSum
+from crawl.storage.folder import Folder, absolute
+from crawl.storage.manifest import Snapshot
+
+FOLDERS = "FOLDERS"
+OUTPUTS = "outputs"
+"""The note of a snapshot that tells of them."""
+
+SHARD_NAME = re.compile(r"part-\d{5}-[0-9a-f]{8}(?:\.[a-z0-9.]+)?")
+
+
+@dataclass(frozen=True, slots=True)
+class WriterOutput:
+    """What a writer has: its folder, and the name that each shard has there."""
+
+    address: str
+    """Of the folder; empty for the writer's own in the crawl's, which may be moved."""
+    shards: Mapping[int, str]
+    """None for a shard that is empty, or kept by a server."""
+    documents: Mapping[int, int]
+    sums: Mapping[int, FileSum] = field(default_factory=dict)
+    """Of a shard that is one file its own; of a folder that of the list of its files."""
+    missed: tuple[str, ...] = ()
+    """The segments that were indexed while the writer was not active."""
+
+    def as_note(self) -> dict[str, Any]:
+        return {
+            "address": self.address,
+            "shards": {str(number): name for number, name in sorted(self.shards.items())},
+            "documents": {str(number): count for number, count in sorted(self.documents.items())},
+            "sums": {
+                str(number): [each.bytes, each.crc] for number, each in sorted(self.sums.items())
+            },
+            "missed": list(self.missed),
+        }
+
+
+def noted_outputs(snapshot: Snapshot | None) -> dict[str, WriterOutput]:
+    """The outputs of every writer, by its id."""
+    note = snapshot.notes.get(OUTPUTS, {}) if snapshot else {}
+    return {
+        writer: WriterOutput(
+            str(each["address"]),
+            {int(number): str(name) for number, name in each["shards"].items()},
+            {int(number): int(count) for number, count in each["documents"].items()},
+            {int(number): FileSum(*values) for number, values in each.get("sums", {}).items()},
+            tuple(map(str, each.get("missed", ()))),
+        )
+        for writer, each in note.items()
+    }
+
+
+def missed_segments(ledger: Snapshot | None, writers: Iterable[str]) -> dict[str, tuple[str, ...]]:
+    """The segments that the index has and a writer has not: those that were indexed before it
+    was active for the first time, and in its pauses."""
+    if ledger is None:
+        return {}
+    outputs = noted_outputs(ledger)
+    every = tuple(sorted(ledger.applied))
+    return {writer: outputs[writer].missed if writer in outputs else every for writer in writers}
+
+
+def committed_outputs(crawl_dir: CrawlDir, writer: str) -> list[str]:
+    """The whole paths of what a writer has, a shard each; raises NoSnapshot where it was never
+    given anything."""
+    found = noted_outputs(crawl_dir.dataset(INDEX).current()).get(writer)
+    if found is None:
+        raise NoSnapshot(
+            f"{crawl_dir.address} has no index of the writer {writer}: make one with"
+            f" `{command('index', crawl_dir.address)}`"
+        )
+    folder = noted_folder(crawl_dir, writer, found)
+    return [folder.path(name) for _, name in sorted(found.shards.items())]
+
+
+def noted_folder(crawl_dir: CrawlDir, writer: str, output: WriterOutput) -> Folder:
+    """Where the files of an output are."""
+    own = crawl_dir.folder.child(INDEX.name).child(writer)
+    return Folder(output.address) if output.address else own
+
+
+def output_address(spec: WriterSpec) -> str:
+    """Where a writer's files go; empty: into its own folder in the crawl's."""
+    path = spec.parameters.get("path")
+    return absolute(str(path)) if path else ""
+
+
+def output_folder(crawl_dir: CrawlDir, spec: WriterSpec) -> Folder:
+    """Where a writer's files go."""
+    address = output_address(spec)
+    return Folder(address) if address else crawl_dir.folder.child(INDEX.name).child(spec.id)

@@ -1,0 +1,1 @@
+"""inject: seed files become records of the CrawlDb."""

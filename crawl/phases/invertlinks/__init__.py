@@ -1,0 +1,1 @@
+"""invertlinks: the links of parsed segments become the LinkDb's next state."""

@@ -1,0 +1,241 @@
+"""invertlinks: the links of parsed segments become the LinkDb's next state.
+
+Steps: send (a task some files of parse_data) → merge (a task a slice to which links were sent)
+→ publish. A segment is inverted once: the snapshot says which ones it contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.driver.empty_results import no_links_remarks
+from crawl.driver.few_left import LeftOut, few_left, keeps_them
+from crawl.driver.link_sites import find_link_sites, rules_before, sites_note
+from crawl.driver.observed import observed
+from crawl.driver.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    not_parsed,
+    require_some,
+)
+from crawl.driver.timing import timed
+from crawl.hints import command
+from crawl.model.report import Report
+from crawl.parsing.anchors import UNFOLLOWABLE
+from crawl.phases.invertlinks.linkdb import (
+    buckets_wanted,
+    in_buckets,
+    linkdb_of,
+    merge_sent,
+    renormalization_of,
+    target_of,
+)
+from crawl.phases.invertlinks.settings import LINKDB_IGNORE_INTERNAL_LINKS
+from crawl.phases.invertlinks.tasks.links import (
+    LinkRules,
+    PagesFile,
+    SendLinksJob,
+    send_links,
+    send_links_tasks,
+)
+from crawl.rules.sites import AUTO, Sites
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+from crawl.storage.segments import PARSE_DATA, Segment
+from crawl.tables.runner import Runner
+from crawl.tables.slices import Slices
+from crawl.telemetry.context import update_context
+
+
+@dataclass(frozen=True, slots=True)
+class InvertLinksOptions:
+    """What the command line says."""
+
+    segments: tuple[str, ...] = ()
+    """Names of segments; none: every one that is parsed and not in the LinkDb yet."""
+    normalize: bool = True
+    filter: bool = True
+    again: bool = False
+    """Inverts named segments again, in place of what they brought before, or as far as they
+    were parsed."""
+    steal_lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class InvertLinksResult:
+    """The published state and what was done."""
+
+    linkdb: Snapshot
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    """Lines about segments that were passed over, or are not whole."""
+    took_over: str | None
+
+
+def check(config: Config, options: InvertLinksOptions) -> None:
+    """Raises what is wrong with the settings, before anything is started."""
+    _rules(config, options, Sites())
+
+
+def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
+    """The named segments, or every one that is parsed and not in the LinkDb yet; raises
+    UsageError where there is none, or a named one cannot be meant."""
+    snapshot = linkdb_of(crawl_dir).current()
+    inside = snapshot.applied if snapshot else {}
+    rule = SegmentRule(
+        lacks=partial(not_parsed, crawl_dir),
+        unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
+        destination="the LinkDb",
+        verb="invert",
+        third_person="inverts",
+        participle="inverted",
+    )
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
+    return require_some(chosen, crawl_dir, rule)
+
+
+def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> LinkRules:
+    renormalization = renormalization_of(
+        config, normalize=options.normalize, filter_urls=options.filter
+    )
+    return LinkRules.of(config, renormalization, sites)
+
+
+@observed("invertlinks")
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: InvertLinksOptions, clock: Clock
+) -> InvertLinksResult:
+    """Inverts the segments and publishes a new snapshot of the LinkDb."""
+    report = Report("invertlinks", clock.now_ms(), config.digest(), asdict(options))
+    check(config, options)
+    dataset = linkdb_of(crawl_dir)
+    with crawl_dir.writing(
+        dataset, "invertlinks", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
+        chosen = choose(crawl_dir, options)  # nobody else can invert them from here on
+        update_context(segment=" ".join(chosen.names))
+        sites = find_link_sites(runner, transaction.base, chosen.segments, "invertlinks")
+        rules = _rules(config, options, sites)
+        decision = _decision(config, rules)
+        report.details.update(sites_note(sites, decision))
+        is_outgrown = rules_before(transaction.base).get(_INTERNAL) is False and (
+            decision.get(_INTERNAL) is True
+        )
+        target = target_of(transaction, config)
+        buckets = buckets_wanted(crawl_dir, config, transaction.base)
+        base = in_buckets(runner, transaction.base, target, buckets, "invertlinks: rebucket")
+        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
+        with timed(report, "merge", clock):
+            sent = runner.exchange(
+                partial(send_links, SendLinksJob(rules, slices.router)),
+                send_links_tasks(_files(chosen.segments, report)),
+                len(slices),
+                "invertlinks: send",
+            )
+            files = merge_sent(
+                sent,
+                slices,
+                target,
+                config,
+                report,
+                chosen.again,
+                without_internal=is_outgrown,
+            )
+        report.finished_ms = clock.now_ms()
+        snapshot = transaction.publish(
+            files,
+            report,
+            buckets=buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            applying=chosen.names,
+            notes=sites_note(sites, decision),
+        )
+        remarks = (
+            *chosen.remarks,
+            *_remarks(crawl_dir, decision, sites, chosen.names, report),
+        )
+        return InvertLinksResult(
+            snapshot, report, chosen.names, remarks, transaction.lock.took_over
+        )
+
+
+_INTERNAL = "ignore_internal"
+
+
+def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
+    """What was decided by looking at the crawl."""
+    is_auto = config[LINKDB_IGNORE_INTERNAL_LINKS] == AUTO
+    return {_INTERNAL: rules.ignore_internal} if is_auto else {}
+
+
+def _remarks(
+    crawl_dir: CrawlDir,
+    decision: Mapping[str, bool],
+    sites: Sites,
+    names: Sequence[str],
+    report: Report,
+) -> list[str]:
+    """What was decided by looking at the crawl, and why few links are left."""
+    counters = report.counters
+    remarks = []
+    if decision.get(_INTERNAL) is False and sites.one_host is not None:
+        remarks.append(
+            f"all links have to do with {sites.one_host}: those within the host are kept"
+            " (linkdb.ignore.internal.links=auto)"
+        )
+    if counters["links_outgrown"]:
+        remarks.append(
+            f"the links have to do with more than one host now: {counters['links_outgrown']:,}"
+            " links within a host, kept so far, are left out"
+            " (linkdb.ignore.internal.links=auto; false keeps them)"
+        )
+    if not counters["links"]:
+        return [*remarks, *no_links_remarks(crawl_dir, "invertlinks", names)]
+    again = command("invertlinks", crawl_dir.address, *names, "--again")
+    left_out = [
+        LeftOut(
+            counters["dropped.internal"],
+            "linkdb.ignore.internal.links (within a host)",
+            keeps_them(f"{again} -D linkdb.ignore.internal.links=false"),
+        ),
+        LeftOut(
+            counters["dropped.external"],
+            "linkdb.ignore.external.links (to other hosts)",
+            keeps_them(f"{again} -D linkdb.ignore.external.links=false"),
+        ),
+        LeftOut(
+            counters["dropped.filtered"],
+            "the URL filters (urlfilter.order)",
+            keeps_them(f"{again} --no-filter"),
+        ),
+        LeftOut(
+            counters[f"dropped.{UNFOLLOWABLE}"],
+            "their elements, which no reader can follow (link, script)",
+        ),
+    ]
+    kept = counters["links"] - sum(each.count for each in left_out)
+    return remarks + few_left("links", counters["links"], kept, left_out)
+
+
+def _files(segments: list[Segment], report: Report) -> list[PagesFile]:
+    """Every file of parsed pages, oldest segment first; the report tells of them."""
+    found: list[PagesFile] = []
+    described = []
+    for segment in segments:
+        folder, manifest = segment.part_folder(PARSE_DATA), segment.require(PARSE_DATA)
+        found += [
+            PagesFile(folder, file.path, file.rows, segment.name)
+            for file in manifest.files
+            if file.rows
+        ]
+        described.append({"segment": segment.name, "pages": manifest.rows})
+    report.details["segments"] = described
+    return found

@@ -1,0 +1,126 @@
+"""A slice of the LinkDb written for others to read: Parquet, CSV, JSON lines or text.
+
+Parquet and CSV have a row a link, JSON and text one a URL; the text is that of Nutch's
+readlinkdb. CSV and text are for people: what pages say is escaped (crawl/printable.py).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.model.derived_tables import LINKDB
+from crawl.printable import csv_cell, json_text, printable
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import open_writer
+from crawl.tables.bucket_files import stored_groups
+from crawl.tables.dump import DumpFormat
+from crawl.tables.slices import Slice
+
+_SUFFIX = {
+    DumpFormat.PARQUET: "parquet",
+    DumpFormat.CSV: "csv",
+    DumpFormat.JSON: "jsonl",
+    DumpFormat.TEXT: "txt",
+}
+_CSV_COLUMNS = ["Url", "From url", "Anchor", "Score", "Segment"]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkDumpJob:
+    """What every task needs to know."""
+
+    linkdb: Folder
+    output: Folder
+    format: DumpFormat
+    regex: str | None = None
+    """Must match the whole URL that is linked to."""
+
+
+def dump_links(job: LinkDumpJob, base: Slice) -> int:
+    """Writes the wanted links of a slice; returns how many."""
+    tables = _wanted(job, base)
+    first = next(tables, None)
+    if first is None:
+        return 0
+    place = "" if base.is_whole else f"-{base.place:05d}"
+    name = f"part-{base.bucket:05d}{place}.{_SUFFIX[job.format]}"
+    rows = 0
+    if job.format is DumpFormat.PARQUET:
+        with open_writer(job.output, name, LINKDB.schema, whole=True) as writer:
+            for table in _chained(first, tables):
+                writer.write(table)
+        return writer.rows
+    with job.output.open_write(name, whole=True) as stream:
+        if job.format is DumpFormat.CSV:
+            stream.write(_csv_line(_CSV_COLUMNS))
+            for table in _chained(first, tables):
+                stream.write(b"".join(map(_as_csv, table.to_pylist())))
+                rows += table.num_rows
+            return rows
+        links = (row for table in _chained(first, tables) for row in table.to_pylist())
+        for url, group in groupby(links, key=lambda row: row["url"]):
+            inlinks = list(group)
+            rows += len(inlinks)
+            stream.write(
+                json_text(as_inlinks(url, inlinks)).encode() + b"\n"
+                if job.format is DumpFormat.JSON
+                else as_paragraph(url, inlinks).encode() + b"\n\n"
+            )
+    return rows
+
+
+def as_inlinks(url: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """A URL and its inlinks, under Nutch's JSON keys where it has any."""
+    return {
+        "url": url,
+        "inlinks": [
+            {
+                "fromUrl": row["from_url"],
+                "anchor": row["anchor"],
+                "score": row["score"],
+                "segment": row["segment"],
+            }
+            for row in rows
+        ],
+    }
+
+
+def as_paragraph(url: str, rows: list[dict[str, Any]]) -> str:
+    """A URL and its inlinks for people to read; what came from outside is escaped."""
+    lines = [f"{printable(url)}\tInlinks:"]
+    lines += [
+        f" fromUrl: {printable(row['from_url'])} anchor: {printable(row['anchor'])}" for row in rows
+    ]
+    return "\n".join(lines)
+
+
+def _chained(first: pa.Table, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
+    yield first
+    yield from tables
+
+
+def _wanted(job: LinkDumpJob, base: Slice) -> Iterator[pa.Table]:
+    for rows in stored_groups(job.linkdb, base.files):
+        if job.regex is not None:
+            rows = rows.filter(pc.match_substring_regex(rows["url"], f"^(?:{job.regex})$"))
+        if rows.num_rows:
+            yield rows
+
+
+def _csv_line(values: list[Any]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(values)
+    return line.getvalue().encode()
+
+
+def _as_csv(row: dict[str, Any]) -> bytes:
+    texts = [csv_cell(row[name]) for name in ("url", "from_url", "anchor")]
+    return _csv_line([*texts, row["score"], csv_cell(row["segment"])])

@@ -1,0 +1,288 @@
+"""Links of parsed pages, turned around and sent to the slices of the pages that they lead to.
+
+All by column: a page's URL, host and score are found once and repeated for its links, and what
+is done to the links' URLs is done to the distinct ones.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.errors import ConfigError
+from crawl.interfaces.scoring import SCORE_KEY
+from crawl.model.arrow import as_array, as_mask, fill_null
+from crawl.model.derived_tables import LINKDB
+from crawl.parsing.anchors import UNFOLLOWABLE, are_followable
+from crawl.phases.invertlinks.settings import (
+    LINKDB_IGNORE_EXTERNAL_LINKS,
+    LINKDB_IGNORE_INTERNAL_LINKS,
+    LINKDB_MAX_ANCHOR_LENGTH,
+)
+from crawl.phases.invertlinks.tasks.origin import as_merged
+from crawl.rules.sites import Sites, decided
+from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
+from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups
+from crawl.tables.exchange import Outbox
+from crawl.tables.renormalize import Renormalization
+from crawl.tables.slices import Router
+from crawl.tables.table_merge import delta_of
+from crawl.urls.hosts import hosts_of
+
+LINKS = delta_of(LINKDB)
+
+_COLUMNS = [
+    "url",
+    *(f"outlinks.list.element.{name}" for name in ("url", "anchor", "tag")),
+    "metadata",
+]
+_SEGMENT = LINKDB.names.index("segment")
+_LINKS_AT_ONCE = 400_000
+"""Links that a sending task gathers before it sends them: blocks of a few rows are dear."""
+_PAGES_A_TASK = 20_000
+_GROUPS_AT_ONCE = 16
+"""Row groups of parsed pages that are inverted together: what is found once for each distinct
+host or URL is found less often."""
+_NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
+
+
+@dataclass(frozen=True)
+class LinkRules:
+    """Which links the LinkDb is told of, and how."""
+
+    ignore_internal: bool = True
+    ignore_external: bool = False
+    max_anchor_length: int = 100
+    renormalization: Renormalization | None = None
+
+    @classmethod
+    def of(cls, config: Config, renormalization: Renormalization | None, sites: Sites) -> LinkRules:
+        """What the properties say of the links of a crawl that have to do with these sites. Raises
+        ConfigError where no link could be left."""
+        internal = config[LINKDB_IGNORE_INTERNAL_LINKS]
+        external = config[LINKDB_IGNORE_EXTERNAL_LINKS]
+        if internal == "true" and external:
+            raise ConfigError(
+                "linkdb.ignore.internal.links and linkdb.ignore.external.links are both true:"
+                " no link would be left"
+            )
+        ignores = decided(internal, is_one=sites.one_host is not None or external)
+        return cls(ignores, external, config[LINKDB_MAX_ANCHOR_LENGTH], renormalization)
+
+
+@dataclass(frozen=True, slots=True)
+class PagesFile:
+    """A file of a segment's parse_data."""
+
+    folder: Folder
+    path: str
+    rows: int
+    segment: str
+
+
+@dataclass(frozen=True, slots=True)
+class SendLinksTask:
+    """Files whose links one task sends."""
+
+    files: tuple[PagesFile, ...]
+
+
+@dataclass(frozen=True)
+class SendLinksJob:
+    """What every sending task needs to know."""
+
+    rules: LinkRules
+    router: Router
+
+
+def send_links_tasks(files: list[PagesFile]) -> list[SendLinksTask]:
+    """The files, as many together as a task can take."""
+    tasks: list[SendLinksTask] = []
+    bundle: list[PagesFile] = []
+    rows = 0
+    for file in files:
+        if bundle and rows + file.rows > _PAGES_A_TASK:
+            tasks.append(SendLinksTask(tuple(bundle)))
+            bundle, rows = [], 0
+        bundle.append(file)
+        rows += file.rows
+    if bundle:
+        tasks.append(SendLinksTask(tuple(bundle)))
+    return tasks
+
+
+def send_links(job: SendLinksJob, task: SendLinksTask, outbox: Outbox) -> Counters:
+    """Sends the links of some files to their slices."""
+    sending = _Sending(job.router, outbox)
+    for file in task.files:
+        with open_whole_table(file.folder, file.path) as source:
+            for start in range(0, source.num_row_groups, _GROUPS_AT_ONCE):
+                end = min(start + _GROUPS_AT_ONCE, source.num_row_groups)
+                pages = read_groups(source, list(range(start, end)), _COLUMNS)
+                sending.add(inverted(pages, file.segment, job.rules, sending.counters))
+    sending.flush()
+    return sending.counters
+
+
+def send_stored_links(
+    folder: Folder,
+    crawl: str,
+    renormalization: Renormalization | None,
+    router: Router,
+    file: BucketFile,
+    outbox: Outbox,
+) -> Counters:
+    """Sends the rows of a file of a LinkDb, that of the crawl of this name, to the slices of
+    another one."""
+    sending = _Sending(router, outbox)
+    with open_table(folder, file.path, size=file.bytes) as source:
+        for rows in each_group(source):
+            sending.counters["links"] += rows.num_rows
+            origin = as_merged(rows["segment"], crawl)
+            rows = rows.set_column(_SEGMENT, LINKDB.schema.field(_SEGMENT), origin)
+            sending.add(_renormalized(rows, renormalization, sending.counters))
+    sending.flush()
+    return sending.counters
+
+
+@dataclass(slots=True)
+class _Sending:
+    """Rows that wait until there are enough of them to be sent."""
+
+    router: Router
+    outbox: Outbox
+    counters: Counters = field(default_factory=Counters)
+    waiting: list[pa.Table] = field(default_factory=list)
+    rows: int = 0
+
+    def add(self, rows: pa.Table) -> None:
+        self.waiting.append(rows)
+        self.rows += rows.num_rows
+        if self.rows >= _LINKS_AT_ONCE:
+            self.flush()
+
+    def flush(self) -> None:
+        if self.rows:
+            rows = pa.concat_tables(self.waiting)
+            slices = self.router.slices_of(rows["host"], rows["url"])
+            self.outbox.send(LINKS, rows, slices)
+            self.counters["links_sent"] += rows.num_rows
+        self.waiting, self.rows = [], 0
+
+
+def inverted(pages: pa.Table, segment: str, rules: LinkRules, counters: Counters) -> pa.Table:
+    """The links of parsed pages as rows of the LinkDb, those that the rules leave."""
+    counters["pages"] += pages.num_rows
+    outlinks = cast("pa.ListArray[Any]", as_array(pages["outlinks"]))
+    links = cast("pa.StructArray", outlinks.flatten())
+    counters["links"] += len(links)
+    owners = pc.list_parent_indices(outlinks).to_numpy(zero_copy_only=False)
+    from_urls = as_array(pages["url"])
+    urls, anchors = links.field("url"), links.field("anchor")
+    kept = are_followable(links.field("tag"))
+    if not kept.all():
+        counters[f"dropped.{UNFOLLOWABLE}"] += len(kept) - int(np.count_nonzero(kept))
+        urls, anchors, owners = _chosen(kept, urls, anchors, owners)
+    renormalization = rules.renormalization
+    if renormalization is not None:
+        from_urls, kept_pages = renormalization.of(from_urls, counters)
+        urls, kept = _renormalized_links(renormalization, urls, counters)
+        kept &= as_mask(kept_pages)[owners]
+        counters["dropped.filtered"] += len(kept) - int(np.count_nonzero(kept))
+        urls, anchors, owners = _chosen(kept, urls, anchors, owners)
+    hosts = fill_null(hosts_of(urls), "")
+    if rules.ignore_internal or rules.ignore_external:
+        is_internal = _equal(hosts, fill_null(hosts_of(from_urls), "").take(pa.array(owners)))
+        kept = ~is_internal if rules.ignore_internal else is_internal
+        reason = "internal" if rules.ignore_internal else "external"
+        counters[f"dropped.{reason}"] += len(kept) - int(np.count_nonzero(kept))
+        if not kept.all():
+            hosts = hosts.filter(pa.array(kept))
+            urls, anchors, owners = _chosen(kept, urls, anchors, owners)
+    pages_of_links = pa.array(owners)
+    return pa.Table.from_arrays(
+        [
+            urls,
+            hosts,
+            from_urls.take(pages_of_links),
+            _cut(anchors, rules.max_anchor_length, counters),
+            _scores(as_array(pages["metadata"])).take(pages_of_links),
+            pa.repeat(segment, len(owners)),
+        ],
+        schema=LINKDB.schema,
+    )
+
+
+def _renormalized(
+    rows: pa.Table, renormalization: Renormalization | None, counters: Counters
+) -> pa.Table:
+    """Stored links under the URLs that are normal today; those that filters reject are left out."""
+    if renormalization is None or not rows.num_rows:
+        return rows
+    urls, kept = _renormalized_links(renormalization, as_array(rows["url"]), counters)
+    froms, kept_froms = _renormalized_links(renormalization, as_array(rows["from_url"]), counters)
+    kept &= kept_froms
+    counters["dropped.filtered"] += len(kept) - int(np.count_nonzero(kept))
+    rows = rows.set_column(0, LINKDB.schema.field("url"), fill_null(urls, ""))
+    rows = rows.set_column(1, LINKDB.schema.field("host"), fill_null(hosts_of(urls), ""))
+    rows = rows.set_column(2, LINKDB.schema.field("from_url"), fill_null(froms, ""))
+    return rows.filter(pa.array(kept))
+
+
+def _renormalized_links(
+    renormalization: Renormalization, urls: pa.Array[Any], counters: Counters
+) -> tuple[pa.Array[Any], npt.NDArray[np.bool_]]:
+    """Of each URL its normal form, and whether the filters keep it; distinct ones are asked
+    about once."""
+    codes = urls.dictionary_encode()
+    normal, kept = renormalization.of(cast("pa.Array[Any]", codes.dictionary), counters)
+    indices = codes.indices
+    return normal.take(indices), as_mask(kept)[indices.to_numpy(zero_copy_only=False)]
+
+
+def _chosen(
+    kept: npt.NDArray[np.bool_],
+    urls: pa.Array[Any],
+    anchors: pa.Array[Any],
+    owners: npt.NDArray[np.integer[Any]],
+) -> tuple[pa.Array[Any], pa.Array[Any], npt.NDArray[np.integer[Any]]]:
+    mask = pa.array(kept)
+    return urls.filter(mask), anchors.filter(mask), owners[kept]
+
+
+def _equal(left: pa.Array[Any], right: pa.Array[Any]) -> npt.NDArray[np.bool_]:
+    return as_mask(pc.equal(left, right))
+
+
+def _cut(anchors: pa.Array[Any], most: int, counters: Counters) -> pa.Array[Any]:
+    """The anchors, none with more characters; few are so long that they have to be looked at."""
+    lengths: Any = pc.binary_length(cast("pa.StringArray", anchors))
+    long: Any = pc.greater(lengths, pa.scalar(most))
+    if not pc.any(long).as_py():
+        return anchors
+    candidates = anchors.filter(long)
+    cut = pc.utf8_slice_codeunits(candidates, 0, most)
+    counters["anchors_cut"] += int(np.count_nonzero(~_equal(candidates, cut)))
+    return cast("pa.Array[Any]", pc.replace_with_mask(anchors, long, cut))
+
+
+def _scores(metadata: pa.Array[Any]) -> pa.Array[Any]:
+    """The score that each page had when it was fetched, which scoring plugins keep with its
+    parse; 0 where there is none that is a finite number."""
+    texts = pc.map_lookup(metadata, pa.scalar(SCORE_KEY), "last")
+    if texts.null_count == len(texts):
+        return pa.array(np.zeros(len(texts), np.float32))
+    is_number = fill_null(pc.match_substring_regex(texts, _NUMBER), False)
+    texts = pc.if_else(is_number, texts, pa.scalar("0"))
+    numbers = texts.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    with np.errstate(over="ignore"):
+        scores = numbers.astype(np.float32)
+    return pa.array(np.where(np.isfinite(scores), scores, np.float32(0)))

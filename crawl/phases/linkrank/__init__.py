@@ -1,0 +1,1 @@
+"""linkrank: the nodes of the link graph get scores by the links into them."""

@@ -1,0 +1,167 @@
+"""PageRank for linkrank: where the surfer begins, whom nobody is to trust, and the iterations.
+
+Steps: mark (with lists: a task some files of nodes) → with denied nodes: turn (an exchange that
+turns the edges round, once), distrust (iterations over these), trust → PageRank (iterations) → by
+domain: sums, means and beginnings (a task some files of nodes) → PageRank once more.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import partial
+
+from crawl.errors import UsageError
+from crawl.graph.kernels.surfer import Distrust, PageRank
+from crawl.model.derived_tables import WEBGRAPH_EDGES
+from crawl.model.report import Report
+from crawl.phases.linkrank.name_lists import NameList
+from crawl.phases.linkrank.ranking import Ranked, iterate
+from crawl.phases.webgraph.tasks.domain_means import (
+    DomainMeansJob,
+    send_means,
+    send_sums,
+    write_beginnings,
+)
+from crawl.phases.webgraph.tasks.edges import (
+    EDGE_GROUP_ROWS,
+    EdgesJob,
+    EdgesTask,
+    write_edges,
+)
+from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.phases.webgraph.tasks.marks import (
+    MarkJob,
+    mark_nodes,
+    send_turned,
+    trust_nodes,
+    write_names,
+)
+from crawl.phases.webgraph.tasks.ranking import RankJob, RankTask, rank_tasks
+from crawl.storage.snapshot import Transaction
+from crawl.tables.bucket_files import BucketTarget
+from crawl.tables.runner import Runner
+
+
+@dataclass(frozen=True)
+class NameLists:
+    """What the user's files say."""
+
+    seeds: NameList | None = None
+    denied: NameList | None = None
+
+
+@dataclass(frozen=True)
+class PageRankRun:
+    """The steps, and what they share."""
+
+    runner: Runner
+    transaction: Transaction
+    graph: StoredGraph
+    buckets: int
+    kernel: PageRank
+    report: Report
+    by_domain: bool = False
+    """Whether the surfer begins anew by domains (crawl/graph/kernels/domain_rank.py)."""
+
+    def ranked(self, names: NameLists) -> Ranked:
+        """The ranks of all nodes."""
+        tasks, kernel = rank_tasks(self.graph), self.kernel
+        if names.seeds is not None or names.denied is not None:
+            tasks, total = self._marked(tasks, names)
+            kernel = replace(kernel, teleport_total=total)
+        if names.denied is not None and tasks:
+            tasks, total = self._trusted(tasks)
+            if not total > 0:
+                whom = f"every page of {names.seeds.address}" if names.seeds else "every page"
+                raise UsageError(
+                    f"{names.denied.address} denies {whom}: there is none to begin with"
+                )
+            kernel = replace(kernel, teleport_total=total)
+        job = RankJob(self.graph, kernel, self.transaction.scratch)
+        ranked = iterate(self.runner, job, tasks)
+        if not self.by_domain or not tasks:
+            return ranked
+        self.report.counters["plain_iterations"] = ranked.iterations
+        tasks, total = self._begun_by_domain(ranked.tasks)
+        job = replace(job, kernel=replace(kernel, teleport_total=total))
+        return iterate(self.runner, job, tasks)
+
+    def _begun_by_domain(self, tasks: list[RankTask]) -> tuple[list[RankTask], float]:
+        """Tasks that know where the surfer begins by the ranks that they have, and the sum of
+        the beginnings."""
+        job = DomainMeansJob(self.graph, self.transaction.scratch, len(tasks))
+        numbers = range(len(tasks))
+        sent = self.runner.exchange(
+            partial(send_sums, job), list(enumerate(tasks)), len(tasks), "linkrank: sums of domains"
+        )
+        told = sent.send(
+            send_means,
+            [(number, number) for number in numbers],
+            len(tasks),
+            "linkrank: means of domains",
+        )
+        begun = told.run(
+            partial(write_beginnings, job), list(enumerate(tasks)), "linkrank: begin by domain"
+        )
+        return [
+            replace(task, scores=None, teleport=each.teleport)
+            for task, each in zip(tasks, begun, strict=True)
+        ], sum(each.total for each in begun)
+
+    def _marked(self, tasks: list[RankTask], names: NameLists) -> tuple[list[RankTask], float]:
+        """Tasks that know which of their nodes are named, and how many seeds there are."""
+        scratch, counters = self.transaction.scratch, self.report.counters
+        paths: dict[str, str] = {}
+        for stem, listed in (("seeds", names.seeds), ("denied", names.denied)):
+            if listed is not None:
+                counters[f"{stem}_listed"] = listed.lines
+                paths[stem] = write_names(scratch, stem, listed.table(self.buckets))
+        job = MarkJob(self.graph, scratch, paths.get("seeds"), paths.get("denied"))
+        marked = self.runner.run(partial(mark_nodes, job), tasks, "linkrank: mark")
+        seeds = sum(each.seeds for each in marked)
+        if names.seeds is not None:
+            if not seeds:
+                raise UsageError(f"no page of {names.seeds.address} is in the link graph")
+            counters["seed_pages"] = seeds
+        if names.denied is not None:
+            counters["denied_pages"] = sum(each.denied for each in marked)
+        return [
+            replace(task, teleport=each.teleport, voting=each.voting)
+            for task, each in zip(tasks, marked, strict=True)
+        ], float(seeds)
+
+    def _trusted(self, tasks: list[RankTask]) -> tuple[list[RankTask], float]:
+        """Tasks that know how far their nodes are trusted, and the sum of the beginnings."""
+        kernel = Distrust(self.kernel.most_iterations, self.kernel.damping, self.kernel.tolerance)
+        scratch = self.transaction.scratch
+        done = iterate(self.runner, RankJob(self._turned(), kernel, scratch), tasks)
+        self.report.counters["distrust_iterations"] = done.iterations
+        found = self.runner.run(partial(trust_nodes, scratch), done.tasks, "linkrank: trust")
+        return [
+            replace(task, scores=None, teleport=each.teleport, voting=each.voting)
+            for task, each in zip(tasks, found, strict=True)
+        ], done.sums["teleport"]
+
+    def _turned(self) -> StoredGraph:
+        """The graph with every edge turned round, in files of the job's."""
+        graph, transaction = self.graph, self.transaction
+        parts = list(range(len(graph.nodes)))
+        sent = self.runner.exchange(
+            partial(send_turned, graph), parts, len(parts), "linkrank: turn edges"
+        )
+        target = BucketTarget(
+            WEBGRAPH_EDGES, graph.folder, transaction.scratch_place, EDGE_GROUP_ROWS, "turned"
+        )
+        written = sent.run(
+            partial(write_edges, EdgesJob(target, is_limited=False)),
+            [(part, EdgesTask(part, *graph.range_of(part))) for part in parts],
+            "linkrank: write turned edges",
+        )
+        return replace(
+            graph,
+            edges={
+                part: each.file
+                for part, each in zip(parts, written, strict=True)
+                if each.file is not None
+            },
+        )

@@ -1,0 +1,1 @@
+"""mirrors: hosts that are copies of each other."""

@@ -1,0 +1,1 @@
+"""nodedumper: the largest pages, hosts or domains of the link graph."""

@@ -1,0 +1,140 @@
+"""nodedumper: the pages of the link graph, or their hosts or domains, the largest first.
+
+Steps: group (where asked for) → count (a task a file of nodes) → send and sort (a task a range of
+values). It reads what is published, without a lock, and writes nothing to the crawl.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+
+from crawl.errors import UsageError
+from crawl.model.derived_tables import WEBGRAPH
+from crawl.phases.linkrank.run import require_graph, require_scores
+from crawl.phases.webgraph.tasks.dump import (
+    GroupJob,
+    ListFormat,
+    NodeGroup,
+    NodeValue,
+    NodeValues,
+    WriteListJob,
+    count_groups,
+    list_groups,
+    send_groups,
+    take_list,
+    write_list,
+)
+from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.phases.webgraph.tasks.listing import (
+    ListPlan,
+    SendListJob,
+    count_bins,
+    plan_list,
+    send_listed,
+)
+from crawl.readers.readdb.run import SUCCESS, make_room
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.manifest import Snapshot
+from crawl.tables.exchange import Exchange
+from crawl.tables.runner import Runner
+
+MOST_PRINTED = 100_000
+"""Longer lists are written to files."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDumperOptions:
+    """What the command line says."""
+
+    by: NodeValue
+    top: int | None = None
+    group: NodeGroup | None = None
+    is_sum: bool = True
+    """Of the values of a host or domain; else the greatest."""
+    output: str | None = None
+    format: ListFormat = ListFormat.TEXT
+    separator: str = "\t"
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDumperResult:
+    """How many there are in the list; and the list, where it was written nowhere."""
+
+    rows: int
+    listed: tuple[tuple[str, float], ...] = ()
+
+
+def check(crawl_dir: CrawlDir, options: NodeDumperOptions) -> Snapshot:
+    """The graph that is listed; raises what is wrong with the options."""
+    if options.output is None and (options.top is None or options.top > MOST_PRINTED):
+        raise UsageError(
+            f"name a folder for a list of more than {MOST_PRINTED:,}: --output FOLDER, or --top N"
+        )
+    is_scored = options.by is NodeValue.SCORES
+    return require_scores(crawl_dir) if is_scored else require_graph(crawl_dir)
+
+
+def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> NodeDumperResult:
+    """Lists the graph, in a folder that has room where one is named; anew where the graph was
+    replaced meanwhile."""
+    dataset = crawl_dir.dataset(WEBGRAPH)
+
+    def list_nodes(snapshot: Snapshot) -> NodeDumperResult:
+        values = NodeValues(StoredGraph.of(dataset.folder, snapshot), options.by)
+        if options.group is not None and values.graph.nodes:
+            sent, plan = _groups(runner, values, options.group, options)
+        else:
+            sent, plan = _pages(runner, values, options)
+        return _listed(sent, plan.kept, options)
+
+    def begin_anew() -> None:
+        if options.output is not None:
+            make_room(Folder(options.output), overwrite=True)
+
+    return dataset.reading(partial(check, crawl_dir, options), list_nodes, begin_anew)
+
+
+def _pages(
+    runner: Runner, values: NodeValues, options: NodeDumperOptions
+) -> tuple[Exchange[None], ListPlan]:
+    parts = list(range(len(values.graph.nodes)))
+    counted = runner.run(partial(count_bins, values), parts, "nodedumper: count")
+    plan = plan_list(counted, options.top)
+    send = partial(send_listed, SendListJob(values, plan))
+    return runner.exchange(send, parts, _ranges(plan), "nodedumper: send"), plan
+
+
+def _groups(
+    runner: Runner, values: NodeValues, group: NodeGroup, options: NodeDumperOptions
+) -> tuple[Exchange[None], ListPlan]:
+    count = len(values.graph.nodes)
+    job = GroupJob(values, group, options.is_sum, count)
+    sent = runner.exchange(
+        partial(send_groups, job), list(range(count)), count, "nodedumper: send groups"
+    )
+    addressed = [(number, number) for number in range(count)]
+    counted = sent.run(partial(count_groups, job), addressed, "nodedumper: count groups")
+    plan = plan_list(counted, options.top)
+    send = partial(list_groups, job, plan)
+    return sent.send(send, addressed, _ranges(plan), "nodedumper: send"), plan
+
+
+def _ranges(plan: ListPlan) -> int:
+    return max(1, len(plan.kept))
+
+
+def _listed(
+    sent: Exchange[None], kept: tuple[int, ...], options: NodeDumperOptions
+) -> NodeDumperResult:
+    tasks = [(number, (number, rows)) for number, rows in enumerate(kept)]
+    if options.output is None:
+        pairs = sent.run(take_list, tasks, "nodedumper: sort")
+        every = tuple(pair for some in pairs for pair in some)
+        return NodeDumperResult(len(every), every)
+    output = Folder(options.output)
+    job = WriteListJob(output, options.format, options.separator)
+    written = sent.run(partial(write_list, job), tasks, "nodedumper: sort")
+    output.write(SUCCESS, b"")
+    return NodeDumperResult(sum(written))

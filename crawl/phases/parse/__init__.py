@@ -1,0 +1,1 @@
+"""parse: a segment's content becomes parse_data, parse_text and crawl_parse."""

@@ -1,0 +1,1 @@
+"""rebucket: the same CrawlDb in more buckets."""

@@ -1,0 +1,82 @@
+"""rebucket: the same CrawlDb in more buckets.
+
+Steps: split (a task a file of records) → hosts (a task a file of hosts) → publish. No row is sent
+anywhere: what an old bucket has goes to new ones that get rows from nowhere else.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.driver.observed import observed
+from crawl.driver.timing import timed
+from crawl.errors import UsageError
+from crawl.model.report import Report
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+from crawl.tables.bucket_files import crawldb_target, largest_first, split_file
+from crawl.tables.hosts import hosts_target
+from crawl.tables.runner import Runner
+
+
+def check(present: Snapshot, buckets: int) -> None:
+    """Raises UsageError where the buckets cannot become so many."""
+    if buckets < present.buckets or buckets % present.buckets:
+        raise UsageError(
+            f"{buckets} buckets cannot be made of {present.buckets}: give a multiple,"
+            f" such as {2 * present.buckets} or {4 * present.buckets}"
+        )
+
+
+def settle(
+    crawl_dir: CrawlDir, config: Config, clock: Clock, *, steal_lock: bool = False
+) -> Snapshot:
+    """Takes the lock and gives it back, for a CrawlDb that has its buckets already: whoever made
+    them may have been killed before it had copied its pointer and removed its lock."""
+    with crawl_dir.writing_crawldb("rebucket", config, clock, steal_lock=steal_lock):
+        return crawl_dir.require_crawldb()
+
+
+@observed("rebucket")
+def run(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    buckets: int,
+    clock: Clock,
+    *,
+    steal_lock: bool = False,
+) -> Snapshot:
+    """Publishes a snapshot of the same records in `buckets` buckets, unless there is one."""
+    report = Report("rebucket", clock.now_ms(), config.digest(), {"buckets": buckets})
+    check(crawl_dir.require_crawldb(), buckets)
+    with crawl_dir.writing_crawldb("rebucket", config, clock, steal_lock=steal_lock) as transaction:
+        base = crawl_dir.require_crawldb()
+        check(base, buckets)
+        if base.buckets == buckets:
+            return base  # somebody was quicker
+        target = crawldb_target(transaction.folder, transaction.place, config)
+        target_of_hosts = hosts_target(transaction.folder, transaction.place)
+        with timed(report, "split", clock):
+            split = runner.run(
+                partial(split_file, target, buckets), largest_first(base.files), "rebucket: split"
+            )
+            split_hosts = runner.run(
+                partial(split_file, target_of_hosts, buckets),
+                largest_first(base.hosts),
+                "rebucket: hosts",
+            )
+        files = [file for each in split for file in each]
+        hosts = [file for each in split_hosts for file in each]
+        report.counters["records"] = sum(file.rows for file in files)
+        report.finished_ms = clock.now_ms()
+        return transaction.publish(
+            files,
+            report,
+            buckets=buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            hosts=sorted(hosts, key=lambda file: file.bucket),
+        )

@@ -1,0 +1,1 @@
+"""refresh: URLs that somebody wants to be fetched anew are due now."""

@@ -1,0 +1,1 @@
+"""scoreupdater: the scores of the link graph become those of the CrawlDb."""

@@ -1,0 +1,102 @@
+"""Scores of the link graph on their way into the CrawlDb."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.counters import Counters
+from crawl.model.arrow import as_array
+from crawl.model.tables import CRAWLDB
+from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.storage.manifest import BucketFile
+from crawl.tables.bucket_files import BucketTarget, stored_groups, write_bucket
+from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.tables.merge import overlaps, sort_by_key
+from crawl.tables.ranges import NewRows, StoredGroups
+from crawl.tables.slices import Router, Slice
+
+_COLUMNS: list[tuple[str, pa.DataType]] = [("url", pa.string()), ("score", pa.float32())]
+SCORES = RowKind("scores", pa.schema(_COLUMNS))
+"""The score of a node."""
+
+
+@dataclass(frozen=True, slots=True)
+class NodesTask:
+    """A file of nodes by its place."""
+
+    part: int
+    rows: int
+
+
+@dataclass(frozen=True)
+class SendScoresJob:
+    """What every task of the step needs to know."""
+
+    graph: StoredGraph
+    router: Router
+    scale: float = 1.0
+    """By which scores are multiplied."""
+
+
+def send_scores(job: SendScoresJob, task: NodesTask, outbox: Outbox) -> None:
+    """Sends the scores of the nodes of a file to the CrawlDb's slices."""
+    scores = (job.scale * job.graph.scores_of(task.part)).astype(np.float32)
+    begin = int(job.graph.bounds[task.part])
+    for first, rows in job.graph.node_groups(task.part, ["url", "host"]):
+        values = scores[first - begin : first - begin + rows.num_rows]
+        slices = job.router.slices_of(rows["host"], rows["url"])
+        outbox.send(SCORES, pa.table([rows["url"], values], schema=SCORES.schema), slices)
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateScoresJob:
+    """What every task of the step needs to know."""
+
+    target: BucketTarget
+    clear_score: float
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateScoresTaskResult:
+    """The slice's new files."""
+
+    files: tuple[BucketFile, ...]
+    counters: Counters
+
+
+def update_scores(job: UpdateScoresJob, base: Slice, received: Received) -> UpdateScoresTaskResult:
+    """Writes a slice of the CrawlDb with the scores of the link graph."""
+    counters = Counters()
+    rows = _updated(job, base, received, counters)
+    return UpdateScoresTaskResult(write_bucket(job.target, base.bucket, rows, base.rows), counters)
+
+
+def _updated(
+    job: UpdateScoresJob, base: Slice, received: Received, counters: Counters
+) -> Iterator[pa.Table]:
+    stored = StoredGroups(stored_groups(job.target.folder, base.files), "url")
+    for new in NewRows.received(received, SCORES, "url").ranges():
+        nodes = sort_by_key(new.rows, ("url",))
+        urls = as_array(nodes["url"])
+        values = nodes["score"].to_numpy()
+        known = 0
+        for group, first, end in overlaps(stored.below(new.end), [urls], ("url",)):
+            if group is None:
+                continue
+            scores = np.full(group.num_rows, job.clear_score, dtype=np.float32)
+            # of the few nodes before the group's last URL, where each record is
+            there = urls.slice(first, end - first)
+            places = pc.index_in(as_array(group["url"]), there)
+            found = places.is_valid().to_numpy(zero_copy_only=False)
+            scores[found] = values[first:end][places.drop_null().to_numpy()]
+            known += int(np.count_nonzero(found))
+            counters["urls_cleared"] += int(np.count_nonzero(~found))
+            column = CRAWLDB.names.index("score")
+            yield group.set_column(column, CRAWLDB.schema.field("score"), pa.array(scores))
+        counters["urls_scored"] += known
+        counters["nodes_unknown"] += nodes.num_rows - known

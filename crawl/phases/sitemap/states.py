@@ -1,0 +1,114 @@
+"""What became of each host's sitemaps: the dataset `sitemaps` of a crawl, from which updatehostdb
+tells of them.
+
+It is published once the CrawlDb has their URLs: a job that dies in between has told nothing, and
+the next one tells anew. Its files are written before, as what the tasks left between their steps
+is gone then. No crawl fails for it, as for the caches of `hand_over.py`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from functools import partial
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.driver.merge_table import merge_table
+from crawl.errors import Locked, StorageError
+from crawl.model.report import Report
+from crawl.model.tables import SITEMAPS
+from crawl.phases.fetch.hand_over import KEEP, begin_anew
+from crawl.phases.fetch.tasks import newest_answer
+from crawl.phases.sitemap.tasks.states import joined_states, send_states
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
+from crawl.storage.snapshot import Transaction
+from crawl.tables.bucket_files import BucketTarget
+from crawl.tables.runner import Runner
+from crawl.tables.slices import Slices
+from crawl.tables.table_merge import MergeJob
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class SiteStates:
+    """Publishes what a job has found of the sitemaps of sites."""
+
+    runner: Runner
+    crawl_dir: CrawlDir
+    config: Config
+    clock: Clock
+    report: Report
+    buckets: int
+    """For a dataset that is new."""
+    steal_lock: bool = False
+
+    def merge(self, scratch: Folder, files: Sequence[str], held: ExitStack) -> Callable[[], object]:
+        """Merges what the tasks have written into what is known of these sites; what it returns
+        makes that known. The dataset's lock is `held` until then."""
+        if not files:
+            return _publish_nothing
+        try:
+            return self._merge(scratch, files, held)
+        except Locked as error:
+            _log.warning("%s; what became of sitemaps is not kept", error)
+        except StorageError as error:
+            _log.warning("%s; what is known of sitemaps is begun anew", error)
+            try:
+                dataset = self.crawl_dir.dataset(SITEMAPS)
+                begin_anew(
+                    dataset, self.report.phase, self.config, self.clock, steal_lock=self.steal_lock
+                )
+                return self._merge(scratch, files, held)
+            except StorageError as again:
+                _log.warning("%s; what became of sitemaps is not kept", again)
+        return _publish_nothing
+
+    def _merge(
+        self, scratch: Folder, files: Sequence[str], held: ExitStack
+    ) -> Callable[[], object]:
+        dataset, phase = self.crawl_dir.dataset(SITEMAPS), self.report.phase
+        with ExitStack() as locked:
+            transaction = locked.enter_context(
+                self.crawl_dir.writing(
+                    dataset, phase, self.config, self.clock, steal_lock=self.steal_lock
+                )
+            )
+            buckets = transaction.base.buckets if transaction.base else self.buckets
+            slices = Slices.of(transaction.base, buckets)
+            step = f"{phase}: states"
+            sent = self.runner.exchange(
+                partial(send_states, scratch, slices.router), files, len(slices), step
+            )
+            target = BucketTarget(SITEMAPS, transaction.folder, transaction.place)
+            job = MergeJob(target, newest_answer, join=joined_states)
+            written = merge_table(sent, job, slices, step)
+            held.enter_context(locked.pop_all())
+        told = int(sent.row_counts().sum())
+        return partial(self._publish, transaction, written, buckets, told)
+
+    def _publish(
+        self, transaction: Transaction, files: Sequence[BucketFile], buckets: int, told: int
+    ) -> None:
+        report = Report(
+            self.report.phase,
+            self.report.started_ms,
+            self.report.settings_digest,
+            {"step": "states"},
+        )
+        report.counters["new"] = told
+        report.counters["rows"] = sum(file.rows for file in files)
+        report.finished_ms = self.clock.now_ms()
+        try:
+            transaction.publish(files, report, buckets=buckets, keep=KEEP)
+        except StorageError as error:
+            _log.warning("%s; what became of sitemaps is not kept", error)
+
+
+def _publish_nothing() -> None:
+    """Nothing was found, or it could not be kept."""

@@ -1,0 +1,198 @@
+"""Sources are dealt to the tasks that ask their servers: each wave of reading begins with it.
+
+Whatever is known of a server goes to one destination, that of its key: the sources on it, the
+pauses that it is owed, and what was asked for before. There the list of the task that asks is
+written, beside the file of pauses. Nothing of it passes the driver.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crawl.config import Config
+from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE
+from crawl.model.arrow import required_schema, strings
+from crawl.net.dns import HostResolver
+from crawl.phases.sitemap.tasks.hosts import (
+    FindSitesJob,
+    FindSitesTask,
+    HostCut,
+    SitesTally,
+    find_sites,
+)
+from crawl.phases.sitemap.tasks.notes import Topic, read_notes
+from crawl.phases.sitemap.tasks.sources import (
+    SOURCES,
+    SourceRow,
+    site_source,
+    sources_table,
+    to_sources,
+)
+from crawl.phases.sitemap.tasks.values import SitemapList, SitemapSource, SiteUsage
+from crawl.storage.chunks import Piece
+from crawl.storage.folder import Folder
+from crawl.storage.layout import bucket_of
+from crawl.storage.row_files import read_rows, write_rows
+from crawl.storage.server_pauses import (
+    TASK_PAUSES,
+    last_pauses,
+    read_pause_rows,
+    to_pauses,
+    write_pauses,
+)
+from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.urls.parse import host_of
+from crawl.urls.partition import Partitioner, PartitionMode
+
+_SOURCES = RowKind("sources", SOURCES)
+_SITES = RowKind(
+    "sites",
+    required_schema(
+        {
+            "host": pa.string(),
+            "origin": pa.string(),
+            "server": pa.string(),
+            "bucket": pa.int32(),
+            "urls": pa.int64(),
+            "place": pa.int32(),
+        }
+    ),
+)
+"""Hosts of the CrawlDb, of which the cut says whether they are asked."""
+_ASKED = RowKind("asked", required_schema({"url": pa.string()}))
+_PAUSES = RowKind("pauses", TASK_PAUSES)
+
+
+@dataclass(frozen=True)
+class DealJob:
+    """What every task of the step needs to know."""
+
+    config: Config
+    scratch: Folder
+    destinations: int
+    find: FindSitesJob | None = None
+    """How hosts of the CrawlDb are found, in the first wave."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenSources:
+    """Sources that the driver names: a user's, or the few hosts that are to prove URLs."""
+
+    sources: tuple[SitemapSource, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class EarlierTask:
+    """Files of a task of an earlier wave."""
+
+    notes: str | None
+    servers: Piece | None
+    sources: str | None = None
+    """What it has found for others to ask; None where that was dealt before."""
+
+
+DealTask = GivenSources | FindSitesTask | EarlierTask
+
+
+def key_of_server(config: Config, resolver: HostResolver) -> Callable[[str], str]:
+    """A function from a host to the key of its server."""
+
+    def address_of(host: str) -> str | None:
+        found = resolver.locate(host).addresses
+        return found[0] if found else None
+
+    partitioner = Partitioner(PartitionMode(config[FETCHER_QUEUE_MODE]), address_of)
+    return lambda host: partitioner.key_of_host(host).key
+
+
+def deal(job: DealJob, task: DealTask, outbox: Outbox) -> SitesTally | None:
+    """Sends what the task has to the destinations of its servers."""
+    key_of = key_of_server(job.config, HostResolver(job.config))
+    match task:
+        case GivenSources(sources):
+            _send_sources(job, ((each, SiteUsage()) for each in sources), key_of, outbox)
+        case FindSitesTask():
+            return _send_sites(job, task, key_of, outbox)
+        case EarlierTask(notes, servers, onward):
+            if onward is not None:
+                rows = to_sources(read_rows(job.scratch, onward))
+                _send_sources(job, ((source, used) for source, used, _ in rows), key_of, outbox)
+            if notes is not None:
+                asked = read_notes(job.scratch, notes, Topic.ASKED)["name"]
+                rows_asked = pa.table([asked], schema=_ASKED.schema)
+                keys = [key_of(host_of(url) or "") for url in strings(asked)]
+                _send(job, _ASKED, rows_asked, keys, outbox)
+            for pauses in () if servers is None else read_pause_rows(job.scratch, servers):
+                _send(job, _PAUSES, pauses, strings(pauses["server"]), outbox)
+    return None
+
+
+def _send_sources(
+    job: DealJob,
+    sources: Iterable[tuple[SitemapSource, SiteUsage]],
+    key_of: Callable[[str], str],
+    outbox: Outbox,
+) -> None:
+    rows = [(source, used, key_of(host_of(source.url) or "")) for source, used in sources]
+    _send(job, _SOURCES, sources_table(rows), [server for _, _, server in rows], outbox)
+
+
+def _send_sites(
+    job: DealJob, task: FindSitesTask, key_of: Callable[[str], str], outbox: Outbox
+) -> SitesTally:
+    assert job.find is not None
+    sites, tally = find_sites(job.find, task)
+    places: Counter[int] = Counter()
+    rows: list[dict[str, Any]] = []
+    for site in sites:
+        server, place = key_of(site.host), places[site.urls]
+        row = (site.host, site.origin, server, tally.bucket, site.urls, place)
+        rows.append(dict(zip(_SITES.schema.names, row, strict=True)))
+        places[site.urls] += 1
+    table = pa.Table.from_pylist(rows, _SITES.schema)
+    _send(job, _SITES, table, [row["server"] for row in rows], outbox)
+    return tally
+
+
+def _send(job: DealJob, kind: RowKind, rows: pa.Table, servers: list[str], outbox: Outbox) -> None:
+    numbers = [bucket_of(server, job.destinations) for server in servers]
+    outbox.send(kind, rows, np.array(numbers, dtype=np.int32))
+
+
+@dataclass(frozen=True, slots=True)
+class ListJob:
+    """What every task that writes a list needs to know."""
+
+    scratch: Folder
+    cut: HostCut
+
+
+def write_list(job: ListJob, number: int, received: Received) -> SitemapList:
+    """Writes what one task is to ask for, each URL once and none that was asked for before, and
+    the pauses of its servers."""
+    asked = set(strings(received.rows(_ASKED)["url"]))
+    wanted: dict[str, SourceRow] = {}
+    repeated = 0
+    for row in [*to_sources(received.rows(_SOURCES)), *_chosen_sites(job.cut, received)]:
+        url = row[0].url
+        if url in asked or url in wanted:
+            repeated += 1
+        else:
+            wanted[url] = row
+    rows = sorted(wanted.values(), key=lambda each: each[2])
+    name = write_rows(job.scratch, "list", sources_table(rows)) if rows else ""
+    pauses = last_pauses(to_pauses(received.rows(_PAUSES)))
+    servers = write_pauses(job.scratch, number, pauses) if pauses else None
+    return SitemapList(number, name, len(rows), servers, repeated)
+
+
+def _chosen_sites(cut: HostCut, received: Received) -> Iterable[SourceRow]:
+    for row in received.rows(_SITES).to_pylist():
+        if cut.takes(row["bucket"], row["urls"], row["place"]):
+            yield site_source(row["origin"], row["host"]), SiteUsage(), row["server"]

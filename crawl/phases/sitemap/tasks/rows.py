@@ -1,0 +1,195 @@
+"""Entries of sitemaps as rows for the CrawlDb; whatever is dropped is counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import islice
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.config.properties import (
+    DB_FETCH_INTERVAL_DEFAULT,
+    DB_FETCH_INTERVAL_MAX,
+    SITEMAP_INTERVAL_MIN,
+    SITEMAP_STRICT_PARSING,
+    SITEMAP_URL_MEDIA,
+)
+from crawl.counters import Counters
+from crawl.model.arrow import as_mask, strings
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_table
+from crawl.model.status import Status
+from crawl.parsing.formats.sitemaps import SitemapEntry
+from crawl.phases.sitemap.rules import (
+    CHANGEFREQ_KEY,
+    DEFAULT_PRIORITY,
+    LASTMOD_KEY,
+    PRIORITY_KEY,
+    interval_of,
+    is_within,
+    lastmod_ms,
+    priority_of,
+)
+from crawl.phases.sitemap.tasks.values import LISTED, UNPROVED, SitemapJob, SitemapSource
+from crawl.storage.row_files import write_rows
+from crawl.tables.samples import Samples
+from crawl.urls.hosts import hosts_of
+from crawl.urls.parse import authority_of
+
+_ROWS_IN_MEMORY = 200_000
+_BATCH = 20_000
+_MAX_UNPROVED = 1000
+"""Hosts of which a task remembers that their URLs are listed elsewhere."""
+_ALTERNATE = "link"
+"""The tag of translations among an entry's extras; the others are images and videos."""
+_UNRANKED = -1
+"""The rank of an entry without a date; a translation that says nothing ranks below."""
+
+
+class ListedRows:
+    """The rows of one task."""
+
+    def __init__(self, job: SitemapJob, counters: Counters, samples: Samples) -> None:
+        self._job = job
+        self._counters = counters
+        self._samples = samples
+        self._longest = int(job.config[DB_FETCH_INTERVAL_MAX])
+        self._shortest = min(int(job.config[SITEMAP_INTERVAL_MIN]), self._longest)
+        self._usual = int(job.config[DB_FETCH_INTERVAL_DEFAULT])
+        self._tables: list[pa.Table] = []
+        self._rows = 0
+        self.files: list[str] = []
+        self.unproved_files: list[str] = []
+        self.unproved: dict[str, tuple[str, int]] = {}
+
+    def add(self, source: SitemapSource, entries: Iterable[SitemapEntry]) -> None:
+        """Takes the entries of a sitemap."""
+        listed = iter(self._with_alternates(entries))
+        while batch := list(islice(listed, _BATCH)):
+            self._add(source, batch)
+        if self._rows >= _ROWS_IN_MEMORY:
+            self.flush()
+
+    def flush(self) -> None:
+        """Writes what waits in memory."""
+        if self._rows:
+            table, scratch = pa.concat_tables(self._tables), self._job.scratch
+            is_proved = pc.is_null(table["sitemap"])
+            proved, unproved = table.filter(is_proved), table.filter(pc.invert(is_proved))
+            if proved.num_rows:
+                self.files.append(write_rows(scratch, "sitemap", proved.select(LISTED.names)))
+            if unproved.num_rows:
+                name = write_rows(scratch, "unproved", unproved.cast(UNPROVED))
+                self.unproved_files.append(name)
+        self._tables, self._rows = [], 0
+
+    def _with_alternates(
+        self, entries: Iterable[SitemapEntry]
+    ) -> Iterable[tuple[str, SitemapEntry | None]]:
+        media = self._job.config[SITEMAP_URL_MEDIA]
+        for entry in entries:
+            self._counters["urls_listed"] += 1
+            yield entry.url, entry
+            for extra in entry.extras:
+                self._counters["urls_listed"] += 1
+                if extra.tag == _ALTERNATE or media:
+                    yield extra.url, None
+                else:
+                    self._drop("media", extra.url)
+
+    def _add(
+        self, source: SitemapSource, listed: Sequence[tuple[str, SitemapEntry | None]]
+    ) -> None:
+        job, counters = self._job, self._counters
+        given = pa.array([url for url, _ in listed], pa.string())
+        urls = (
+            given if job.normalizers is None else job.normalizers.normalize_batch(given, counters)
+        )
+        hosts = hosts_of(urls)
+        usable = as_mask(pc.and_(pc.is_valid(urls), pc.is_valid(hosts)))
+        usable &= as_mask(pc.match_substring_regex(urls, "^https?://"))
+        for url in strings(given.filter(pa.array(~usable))):
+            self._drop("no_url", url)
+        if job.filters is not None:
+            usable &= self._accepted(urls, usable)
+        is_strict, scopes = job.config[SITEMAP_STRICT_PARSING], source.all_scopes
+        rows: list[tuple[str, str, CrawlDatum, int, str | None]] = []
+        mask = pa.array(usable)
+        entries = [listed[row][1] for row in np.flatnonzero(usable).tolist()]
+        columns = strings(urls.filter(mask)), strings(hosts.filter(mask))
+        for url, host, entry in zip(*columns, entries, strict=True):
+            datum, rank = self._record(url, entry)
+            is_proved = not is_strict or is_within(scopes, url, host)
+            sitemap = None if is_proved else self._unproved_sitemap(source, url, host)
+            rows.append((url, host, datum, rank, sitemap))
+        table = to_table((url, host, datum) for url, host, datum, _, _ in rows)
+        ranks = pa.array([rank for _, _, _, rank, _ in rows], pa.int64())
+        sitemaps = pa.array([sitemap for *_, sitemap in rows], pa.string())
+        table = table.append_column(LISTED.field("rank"), ranks)
+        self._tables.append(table.append_column("sitemap", sitemaps))
+        self._rows += table.num_rows
+
+    def _accepted(
+        self, urls: pa.Array[Any], usable: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.bool_]:
+        """Which rows the URL filters let pass, of those that are usable."""
+        filters = self._job.filters
+        assert filters is not None
+        accepted = usable.copy()
+        candidates = urls.filter(pa.array(usable))
+        passed = as_mask(filters.filter_batch(candidates, self._counters))
+        accepted[np.flatnonzero(usable)] = passed
+        for url in strings(candidates.filter(pa.array(~passed))):
+            self._drop("filtered", url)
+        return accepted
+
+    def _record(self, url: str, entry: SitemapEntry | None) -> tuple[CrawlDatum, int]:
+        """The record of a new URL, and its rank."""
+        metadata: dict[str, str] = {}
+        score, interval, rank = DEFAULT_PRIORITY, self._usual, _UNRANKED
+        if entry is None:
+            rank -= 1
+        else:
+            priority = self._fact("priority", entry.priority, priority_of(entry.priority))
+            if priority is not None:
+                score, metadata[PRIORITY_KEY] = priority, entry.priority
+            found = interval_of(entry.changefreq, self._shortest, self._longest)
+            seconds = self._fact("changefreq", entry.changefreq, found)
+            if seconds is not None:
+                interval, metadata[CHANGEFREQ_KEY] = int(seconds), entry.changefreq.lower()
+            moment = lastmod_ms(entry.lastmod, self._job.now_ms)
+            modified = self._fact("lastmod", entry.lastmod, moment)
+            if modified is not None:
+                rank, metadata[LASTMOD_KEY] = int(modified), entry.lastmod
+        datum = CrawlDatum(
+            Status.DB_UNFETCHED,
+            self._job.now_ms,
+            fetch_interval=interval,
+            score=score,
+            metadata=metadata,
+        )
+        scoring = self._job.scoring
+        if scoring.changes_injected:
+            datum = scoring.injected_score(url, datum, self._counters)
+        return datum, rank
+
+    def _fact(self, name: str, text: str, value: float | None) -> float | None:
+        if text and value is None:
+            self._counters[f"facts_ignored.{name}"] += 1
+            self._samples.add(f"facts_ignored.{name}", text)
+        return value
+
+    def _unproved_sitemap(self, source: SitemapSource, url: str, host: str) -> str:
+        """The sitemap, which is not known to be one that may list the URL."""
+        origin, count = self.unproved.get(host, (authority_of(url) or "", 0))
+        if count or len(self.unproved) < _MAX_UNPROVED:
+            self.unproved[host] = origin, count + 1
+        return source.url
+
+    def _drop(self, reason: str, url: str) -> None:
+        self._counters[f"urls_dropped.{reason}"] += 1
+        self._samples.add(f"urls_dropped.{reason}", url)

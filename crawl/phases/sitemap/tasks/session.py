@@ -1,0 +1,315 @@
+"""What one task asks for, and in which order: the robots.txt of its sites, the sitemaps that
+they name, and what indexes list.
+
+It is the engine's OutputPort and some of its hooks: whatever it wants to have asked next goes
+to the engine as links to follow, and so into the queue of its server.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+
+from crawl.config.properties import (
+    REPORT_SAMPLES,
+    SITEMAP_MAX_DEPTH,
+    SITEMAP_MAX_SITEMAPS_PER_HOST,
+    SITEMAP_MAX_URLS,
+    SITEMAP_MAX_URLS_PER_HOST,
+    SITEMAP_SIZE_MAX,
+    SITEMAP_URL_DEFAULT_SITEMAP_XML,
+)
+from crawl.fetcher.values.item import FollowedUrl, FoundLinks
+from crawl.fetcher.values.output_port import NullOutput
+from crawl.fetcher.values.record import FetchRecord
+from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+from crawl.parsing.formats.sitemaps import Sitemap, SitemapKind
+from crawl.parsing.sitemap_body import NoSitemap, sitemap_of_body
+from crawl.phases.sitemap.tasks.rows import ListedRows
+from crawl.phases.sitemap.tasks.values import (
+    SitemapFindings,
+    SitemapJob,
+    SitemapSource,
+    SitemapTask,
+    SiteState,
+    SiteUsage,
+    SourceKind,
+)
+from crawl.robots.rules import RobotRules
+from crawl.robots.stored import StoredAnswer
+from crawl.storage.robots_store import write_answers
+from crawl.tables.samples import Samples
+from crawl.urls.parse import authority_of, host_of
+
+ROBOTS_READ = "robots_read"
+"""Why the engine is kept from asking for a robots.txt as if it were a page."""
+_ROBOTS_BYTES = 16 << 20
+"""Of answers for robots.txt that may wait to be written."""
+_REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
+
+
+class SitemapSession(NullOutput):
+    """Takes what the engine fetches, and gives it what to fetch next."""
+
+    parses_pages = True
+
+    def __init__(self, job: SitemapJob, task: SitemapTask, owns_url: Callable[[str], bool]) -> None:
+        """`owns_url` returns whether this task may ask the server of a URL."""
+        super().__init__()
+        samples = Samples(job.config[REPORT_SAMPLES])
+        self._job = job
+        self._owns_url = owns_url
+        self._samples = samples
+        self._config = job.config
+        self._sources = {source.url: source for source in task.sources}
+        self._sites = {source.site for source in task.sources}
+        self._done: set[str] = set()
+        self._usage = dict(task.usage)
+        self._left: list[SitemapSource] = []
+        """Targets of redirects that the engine has given up."""
+        self._found: list[SitemapSource] = []
+        self._redirecting: SitemapSource | None = None
+        self._robots: list[StoredAnswer] = []
+        self._robots_bytes = 0
+        self.rows = ListedRows(job, self.counters, samples)
+        self.samples = samples.by_reason
+        self.found = SitemapFindings()
+
+    def listed(self) -> Iterator[tuple[str, CrawlDatum]]:
+        """What the task is given to ask for, as the engine's list."""
+        for url in list(self._sources):
+            yield url, self._datum()
+
+    # the engine's hooks
+
+    def accept_target(self, url: str) -> tuple[str | None, str]:
+        """A redirect's target, or why it is dropped."""
+        is_wanted = self._is_wanted_host(url, host_of(url) or "")
+        return (url, "") if is_wanted else (None, "filtered")
+
+    def why_left_out(self, url: str, rules: RobotRules) -> str:
+        """Has what a robots.txt names asked for, instead of the robots.txt itself."""
+        source = self._sources.get(url)
+        if source is None or source.kind is SourceKind.SITEMAP:
+            return ""
+        self._done.add(url)
+        self.counters["hosts_asked"] += 1
+        host = host_of(url) or ""
+        self.found.robots_read.add(host)
+        self.found.named += [(host, sitemap) for sitemap in rules.sitemaps]
+        if source.kind is SourceKind.SITE:
+            self._tell(source, SiteState())
+            for sitemap in rules.sitemaps:
+                self._offer(SitemapSource(sitemap, source.site, scopes=frozenset((host,))))
+            if not rules.sitemaps and self._config[SITEMAP_URL_DEFAULT_SITEMAP_XML]:
+                self.counters["hosts_without_sitemap_line"] += 1
+                self._offer(SitemapSource(f"{authority_of(url)}/sitemap.xml", source.site))
+        return ROBOTS_READ
+
+    # the engine's output
+
+    def add(self, record: FetchRecord) -> None:
+        source, status = self._sources.get(record.url), record.datum.status
+        if status is Status.LINKED:
+            self._leave(record.url, source)
+            return
+        if source is None:
+            return
+        if status in _REDIRECTS:
+            self._redirecting = source
+            self._done.add(record.url)
+            self.counters["sitemaps_redirected"] += 1
+        elif status is Status.FETCH_SUCCESS and record.content is not None:
+            self._done.add(record.url)
+            self._read(source, record.content)
+        else:
+            self._done.add(record.url)
+            label = record.datum.metadata.get(PROTOCOL_STATUS_KEY, "").partition("(")[0]
+            self._fail(source, label or status.label)
+
+    def add_followed(self, followed: FollowedUrl) -> None:
+        source = self._sources.get(followed.came_by[-1])
+        if source is not None:
+            self._sources[followed.url] = replace(
+                source, url=followed.url, scopes=source.all_scopes
+            )
+            self._link(source, followed.url)
+
+    def add_robots(self, answer: StoredAnswer) -> None:
+        self._robots.append(answer)
+        self._robots_bytes += len(answer.body)
+        if self._robots_bytes > _ROBOTS_BYTES:
+            self._write_robots()
+
+    def _write_robots(self) -> None:
+        if self._robots:
+            self.found.robots.append(write_answers(self._job.scratch, 0, self._robots))
+        self._robots, self._robots_bytes = [], 0
+
+    def found_links(self) -> Iterable[FoundLinks]:
+        found, self._found = self._found, []
+        return [FoundLinks(source.depth + 1, [(source.url, self._datum())]) for source in found]
+
+    def awaits_links(self) -> bool:
+        return bool(self._found)
+
+    # the end
+
+    def finish(self, cross_part_authorities: Iterable[str]) -> SitemapFindings:
+        """What was found. Authorities whose robots.txt is on a server of another task are asked
+        when no other task runs."""
+        self.rows.flush()
+        self._write_robots()
+        authorities = frozenset(cross_part_authorities)
+        for source in self._left:
+            if authority_of(source.url) not in authorities:
+                self._fail(source, "not_asked")
+        for source in self._sources.values():
+            is_settled = source.url in self._done or authority_of(source.url) in authorities
+            if not is_settled and source.kind is not SourceKind.ROBOTS:
+                self._tell(source, SiteState(trouble="not_asked"))
+        found = self.found
+        found.cross_part = [
+            source
+            for source in self._sources.values()
+            if source.url not in self._done and authority_of(source.url) in authorities
+        ]
+        found.unproved, found.usage = self.rows.unproved, self._usage
+        found.scopes = {
+            url: source.all_scopes
+            for url, source in self._sources.items()
+            if source.kind is SourceKind.SITEMAP and url in self._done
+        }
+        return found
+
+    def _read(self, source: SitemapSource, content: Content) -> None:
+        used = self._usage.get(source.site, SiteUsage())
+        most = min(
+            self._config[SITEMAP_MAX_URLS], self._config[SITEMAP_MAX_URLS_PER_HOST] - used.urls
+        )
+        if most <= 0:
+            self._fail(source, "too_many_urls")
+            return
+        found = self._sitemap(content, most)
+        if isinstance(found, NoSitemap):
+            self._fail(source, found.reason)
+            return
+        self.counters["sitemaps_read"] += 1
+        self.counters[f"sitemaps_read.{found.kind}"] += 1
+        if found.cut or content.truncated:
+            self.counters["sitemaps_cut"] += 1
+            self._samples.add("sitemaps_cut", source.url)
+        is_index = found.kind is SitemapKind.INDEX
+        self._tell(source, SiteState(read=1, urls=0 if is_index else len(found.entries)))
+        self._count_dropped(is_index, "no_url", found.bad)
+        self._count_dropped(is_index, "over_limit", found.over_limit)
+        self._usage[source.site] = replace(used, urls=used.urls + len(found.entries))
+        if is_index:
+            for entry in found.entries:
+                child = SitemapSource(
+                    entry.url, source.site, depth=source.depth + 1, scopes=source.all_scopes
+                )
+                self._offer(child, source)
+        else:
+            self.rows.add(source, found.entries)
+
+    def _sitemap(self, content: Content, most: int) -> Sitemap | NoSitemap:
+        try:
+            return sitemap_of_body(
+                content.url,
+                content.body,
+                content.content_type,
+                most=most,
+                max_bytes=self._config[SITEMAP_SIZE_MAX],
+            )
+        except Exception:  # what one stranger wrote must not cost the sitemaps of all others
+            return NoSitemap("reader_error")
+
+    def _count_dropped(self, is_index: bool, reason: str, count: int) -> None:
+        """Counts entries that were left out: sitemaps of an index, URLs of anything else."""
+        if count and is_index:
+            self.counters[f"sitemaps_dropped.{reason}"] += count
+        elif count:
+            self.counters["urls_listed"] += count
+            self.counters[f"urls_dropped.{reason}"] += count
+
+    def _offer(self, source: SitemapSource, parent: SitemapSource | None = None) -> None:
+        """Has a sitemap asked for, by this task or another; or counts why not."""
+        url = source.url
+        known = self._sources.get(url)
+        if known is not None:
+            self._link(parent, url)
+            self.counters["sitemaps_repeated"] += 1
+            # a host's own sitemap is read on its behalf, whoever else names it first
+            is_own = source.site == host_of(url) and url not in self._done
+            site = source.site if is_own else known.site
+            self._sources[url] = replace(known, site=site, scopes=known.scopes | source.scopes)
+            return
+        if reason := self._why_not(source):
+            self.counters[f"sitemaps_dropped.{reason}"] += 1
+            self._samples.add(f"sitemaps_dropped.{reason}", url)
+            return
+        self._link(parent, url)
+        used = self._usage.get(source.site, SiteUsage())
+        self._usage[source.site] = replace(used, sitemaps=used.sitemaps + 1)
+        if self._owns_url(url):
+            self._sources[url] = source
+            self._found.append(source)
+        else:
+            self.found.elsewhere.append(source)
+
+    def _link(self, source: SitemapSource | None, url: str) -> None:
+        if source is not None:
+            self.found.links.add((source.url, url))
+
+    def _why_not(self, source: SitemapSource) -> str:
+        host = host_of(source.url)
+        if not host or not source.url.startswith(("http://", "https://")):
+            return "no_url"
+        if source.depth > self._config[SITEMAP_MAX_DEPTH]:
+            return "too_deep"
+        used = self._usage.get(source.site, SiteUsage())
+        if used.sitemaps >= self._config[SITEMAP_MAX_SITEMAPS_PER_HOST]:
+            return "too_many"
+        return "" if self._is_wanted_host(source.url, host) else "filtered"
+
+    def _is_wanted_host(self, url: str, host: str) -> bool:
+        """Whether sitemaps may be asked of a host: one of the sites, or one whose front page the
+        filters accept. They keep a crawl to its hosts; what they say of file names is meant for
+        pages."""
+        filters = self._job.filters
+        if filters is None or host in self._sites:
+            return True
+        return filters.rejection(f"{authority_of(url)}/", self.counters) is None
+
+    def _leave(self, url: str, source: SitemapSource | None) -> None:
+        """Hands on a redirect's target that the engine has not asked for."""
+        redirecting, self._redirecting = self._redirecting, None
+        if source is not None:
+            self._left.append(source)
+        elif redirecting is not None and not self._owns_url(url):
+            moved = SitemapSource(
+                url, redirecting.site, depth=redirecting.depth + 1, scopes=redirecting.all_scopes
+            )
+            self._offer(moved, redirecting)
+        else:
+            self.counters["sitemaps_dropped.too_many_redirects"] += 1
+
+    def _fail(self, source: SitemapSource, reason: str) -> None:
+        what = "sitemaps" if source.kind is SourceKind.SITEMAP else "hosts"
+        self.counters[f"{what}_failed.{reason}"] += 1
+        if source.kind is not SourceKind.ROBOTS:
+            failed = 1 if source.kind is SourceKind.SITEMAP else 0
+            self._tell(source, SiteState(failed=failed, trouble=reason))
+        self._samples.add(f"{what}_failed.{reason}", source.url)
+
+    def _tell(self, source: SitemapSource, state: SiteState) -> None:
+        """Adds to what is known of the site on whose behalf a source was asked for."""
+        states = self.found.states
+        states[source.site] = states.get(source.site, SiteState()) + state
+
+    def _datum(self) -> CrawlDatum:
+        return CrawlDatum(Status.DB_UNFETCHED, self._job.now_ms, score=1.0)

@@ -1,0 +1,207 @@
+"""Asks some servers for their sitemaps: the work of one task, through the fetch engine."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+
+from crawl.config.properties import (
+    FETCHER_THREADS_FETCH,
+    SITEMAP_REDIR_MAX,
+    SITEMAP_SIZE_MAX,
+)
+from crawl.counters import Counters
+from crawl.fetcher.drivers.protocols import Protocols
+from crawl.fetcher.drivers.threaded import ThreadedDriver
+from crawl.fetcher.engine.engine import FetchEngine
+from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
+from crawl.fetcher.hand_over import KnownRobots, KnownServers, write_server_states
+from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.settings import FETCHER_HANG, FetchSettings
+from crawl.model.arrow import strings
+from crawl.net.dns import HostResolver
+from crawl.phases.sitemap.tasks.deal import key_of_server
+from crawl.phases.sitemap.tasks.notes import Note, Topic, write_notes
+from crawl.phases.sitemap.tasks.pauses import EarlierPauses
+from crawl.phases.sitemap.tasks.session import ROBOTS_READ, SitemapSession
+from crawl.phases.sitemap.tasks.sources import sources_table, to_sources
+from crawl.phases.sitemap.tasks.states import write_states
+from crawl.phases.sitemap.tasks.values import (
+    SitemapFindings,
+    SitemapJob,
+    SitemapList,
+    SitemapSource,
+    SitemapTask,
+    SitemapTaskResult,
+    SiteUsage,
+)
+from crawl.storage.row_files import read_rows, write_rows
+from crawl.urls.parse import host_of
+
+_RENAMED = {
+    "outlinks_followed": "sitemaps_followed",
+    "outlinks_not_followed.": "sitemaps_not_followed.",
+    "outlinks_not_served.": "sitemaps_not_asked.",
+    "handed_back.": "sitemaps_not_asked.",
+}
+"""To the engine, a sitemap that another names is a link that is followed."""
+
+
+def read_sitemaps(job: SitemapJob, file: SitemapList) -> SitemapTaskResult:
+    """Asks for all sources of a list, and for the sitemaps that they lead to."""
+    task = _task(job, file)
+    limit = {"http.content.limit": job.config[SITEMAP_SIZE_MAX]}
+    config = job.config.with_values(limit, SITEMAP_SIZE_MAX.name)
+    protocols = Protocols(job.protocols, config)
+    try:
+        engine, session = sitemap_engine(job, file, task, protocols.resolver)
+        driver = ThreadedDriver(
+            engine,
+            protocols.fetch,
+            config[FETCHER_THREADS_FETCH],
+            job.clock,
+            hang_s=config[FETCHER_HANG],
+            transfers=protocols.transfers(),
+        )
+        driver.run()
+        engine.finish()
+    finally:
+        protocols.close()
+    return finished(engine, session, job, file, task)
+
+
+def sitemap_engine(
+    job: SitemapJob, file: SitemapList, task: SitemapTask, resolver: HostResolver
+) -> tuple[FetchEngine, SitemapSession]:
+    """The engine of a task, and what it works for."""
+    config = job.config
+
+    def address_of(host: str) -> str | None:
+        found = resolver.locate(host).addresses
+        return found[0] if found else None
+
+    key_of = key_of_server(config, resolver)
+    pauses = EarlierPauses(job, file, is_alone=task.is_alone)
+    known_servers = KnownServers(job.handed_over.servers, job.clock)
+    others = _OtherTasksServers(job, file)
+
+    def owns_server(key: str) -> bool:
+        return task.is_alone or key in task.server_keys
+
+    session = SitemapSession(job, task, lambda url: owns_server(key_of(host_of(url) or "")))
+    settings = replace(
+        FetchSettings.of(config),
+        store_content=True,
+        store_robots=False,
+        redirect_max=config[SITEMAP_REDIR_MAX],
+        redirect_exceeded_skip=True,
+    )
+    hosts = {host_of(source.url) or "" for source in task.sources}
+    known_robots = KnownRobots(job.handed_over.robots, hosts, settings.robots_keep_s, job.clock)
+    hooks = EngineHooks(
+        key_of=key_of,
+        clock=job.clock,
+        rng=random.Random(0),
+        accept_target=session.accept_target,
+        owns_server=owns_server,
+        is_other_parts_server=lambda key: not owns_server(key) and others(key),
+        address_of=address_of if Politeness.of(config).ip_delay_s > 0 else None,
+        known_robots=known_robots.take,
+        known_server=lambda key: pauses.take(key) or known_servers.take(key),
+        why_left_out=session.why_left_out,
+    )
+    deadline = None
+    if job.deadline_ms is not None:
+        deadline = job.clock.monotonic() + (job.deadline_ms - job.clock.now_ms()) / 1000
+    engine = FetchEngine(
+        session.listed(), settings, Politeness.of(config), hooks, session, deadline=deadline
+    )
+    engine.queues.keep_pauses(pauses.own, job.clock.monotonic())
+    return engine, session
+
+
+def _task(job: SitemapJob, file: SitemapList) -> SitemapTask:
+    """A list as it was written. Where several rows tell what was read for a site, the highest
+    numbers count: each of them is what one task knows."""
+    sources: list[SitemapSource] = []
+    keys: set[str] = set()
+    usage: dict[str, SiteUsage] = {}
+    for source, used, server in to_sources(read_rows(job.scratch, file.name)):
+        sources.append(source)
+        keys.add(server)
+        known = usage.get(source.site, used)
+        usage[source.site] = SiteUsage(
+            max(used.sitemaps, known.sitemaps), max(used.urls, known.urls)
+        )
+    return SitemapTask(tuple(sources), frozenset(keys), len(job.lists) == 1, usage)
+
+
+class _OtherTasksServers:
+    """Knows the servers of the other tasks of a wave. Their lists are read when first asked about:
+    a robots.txt that redirects to another host is rare."""
+
+    def __init__(self, job: SitemapJob, own: SitemapList) -> None:
+        self._scratch = job.scratch
+        self._others = [each.name for each in job.lists if each.number != own.number]
+        self._keys: frozenset[str] | None = None
+
+    def __call__(self, key: str) -> bool:
+        if self._keys is None:
+            lists = (read_rows(self._scratch, name) for name in self._others)
+            self._keys = frozenset[str]().union(*(strings(each["server"]) for each in lists))
+        return key in self._keys
+
+
+def finished(
+    engine: FetchEngine,
+    session: SitemapSession,
+    job: SitemapJob,
+    file: SitemapList,
+    task: SitemapTask,
+) -> SitemapTaskResult:
+    """The result of a task whose engine is done; what it found by name is written."""
+    found = session.finish(engine.cross_part_authorities)
+    counters = Counters()
+    for name, count in session.counters.items():
+        known = next((prefix for prefix in _RENAMED if name.startswith(prefix)), "")
+        counters[_RENAMED[known] + name[len(known) :] if known else name] += count
+    del counters[f"sitemaps_not_asked.{ROBOTS_READ}"]
+    del counters[f"sitemaps_not_asked.{ROBOTS_ON_OTHER_PART}"]  # they come again
+    states = engine.queues.server_states(job.clock.monotonic())
+    onward = [
+        (source, found.usage.get(source.site, SiteUsage()), "")
+        for source in (*found.elsewhere, *found.cross_part)
+    ]
+    return SitemapTaskResult(
+        counters,
+        session.samples,
+        tuple(session.rows.files),
+        tuple(session.rows.unproved_files),
+        write_rows(job.scratch, "sources", sources_table(onward)) if onward else None,
+        bool(found.cross_part),
+        write_notes(job.scratch, _notes(task, found)),
+        len(found.unproved),
+        write_states(job.scratch, found.states, job.now_ms),
+        tuple(found.robots),
+        write_server_states(job.scratch, file.number, states, job.clock),
+    )
+
+
+def _notes(task: SitemapTask, found: SitemapFindings) -> Iterator[Note]:
+    again = {source.url for source in found.cross_part}
+    asked = {source.url for source in task.sources if source.url not in again}
+    for url in sorted(asked | found.scopes.keys()):
+        yield Topic.ASKED, url, "", 0
+    for url, scopes in found.scopes.items():
+        for scope in sorted(scopes):
+            yield Topic.SCOPE, url, scope, 0
+    for host, sitemap in found.named:
+        yield Topic.SCOPE, sitemap, host, 0
+    for source, sitemap in sorted(found.links):
+        yield Topic.LINK, source, sitemap, 0
+    for host in sorted(found.robots_read):
+        yield Topic.ROBOTS_READ, host, "", 0
+    for host, (origin, count) in found.unproved.items():
+        yield Topic.UNPROVED, host, origin, count

@@ -1,0 +1,191 @@
+"""Waves of reading sitemaps: a task asks none but its own servers, and what it finds named on
+others is read by the next wave.
+
+Sources go from task to task (tasks/deal.py); here are names of files and counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from heapq import nlargest
+
+import numpy as np
+
+from crawl.config.properties import (
+    REPORT_SAMPLES,
+    SITEMAP_MAX_CROSS_HOSTS,
+)
+from crawl.fetcher.values.politeness import Politeness
+from crawl.model.report import Report
+from crawl.phases.fetch.hand_over import HandOverTask
+from crawl.phases.sitemap.tasks.deal import (
+    DealJob,
+    DealTask,
+    EarlierTask,
+    GivenSources,
+    ListJob,
+    deal,
+    write_list,
+)
+from crawl.phases.sitemap.tasks.hosts import FindSitesJob, HostCut, SitesTally, cut_of
+from crawl.phases.sitemap.tasks.proof import (
+    ProofJob,
+    permit_rows,
+    send_scopes,
+    send_unproved,
+    send_unproved_hosts,
+    spread_scopes,
+    unproved_hosts,
+    write_scopes,
+)
+from crawl.phases.sitemap.tasks.sources import site_source
+from crawl.phases.sitemap.tasks.task import read_sitemaps
+from crawl.phases.sitemap.tasks.values import (
+    SitemapJob,
+    SitemapTaskResult,
+    SourceKind,
+)
+from crawl.tables.bucket_files import largest_first
+from crawl.tables.runner import Runner
+
+
+@dataclass(slots=True)
+class SitemapWaves:
+    """Reads sources in waves, until no task names a sitemap on another's server."""
+
+    runner: Runner
+    job: SitemapJob
+    num_tasks: int
+    report: Report
+    _done: list[SitemapTaskResult] = field(default_factory=list)
+
+    def handed_over_tasks(self) -> list[HandOverTask]:
+        """What was learnt of servers, for later fetches."""
+        scratch = self.job.scratch
+        return [
+            HandOverTask(number, scratch, each.robots, scratch, each.servers)
+            for number, each in enumerate(self._done)
+        ]
+
+    def state_files(self) -> list[str]:
+        """What became of the sitemaps of sites, in the order in which it was found."""
+        return [each.states for each in self._done if each.states is not None]
+
+    def read(self, first: Sequence[DealTask], find: FindSitesJob | None = None) -> None:
+        """Reads what the tasks deal and all that it leads to: no more waves than there may be
+        indexes below each other, and one for robots.txt files that are on servers of other
+        tasks."""
+        tasks, is_alone = [*first, *self._earlier()], False
+        while tasks:
+            wave = self._wave(tasks, find, is_alone=is_alone)
+            self._done += wave
+            find, is_alone = None, any(each.has_cross_part for each in wave)
+            onward = [each for each in wave if each.sources is not None]
+            tasks = self._earlier(onward) if onward else []
+
+    def prove(self) -> None:
+        """Asks hosts for their robots.txt whose URLs are listed by sitemaps elsewhere."""
+        if not any(each.unproved_hosts for each in self._done):
+            return
+        job, most = self._proof(), self.job.config[SITEMAP_MAX_CROSS_HOSTS]
+        step = "sitemap: hosts to prove"
+        sent = self.runner.exchange(
+            partial(send_unproved_hosts, job), self._notes(), job.destinations, step
+        )
+        results = sent.run(partial(unproved_hosts, most), _each(job.destinations), step)
+        chosen = nlargest(most, (host for each in results for host in each.hosts))
+        left_out = sum(each.found for each in results) - len(chosen)
+        self.report.counters["hosts_left_out.cross"] += left_out
+        if chosen:
+            sources = [site_source(origin, host, SourceKind.ROBOTS) for _, host, origin in chosen]
+            self.read([GivenSources(tuple(sources))])
+
+    def files(self) -> list[str]:
+        """The files of rows for the CrawlDb; what no sitemap may list is counted and not there."""
+        proved = [name for each in self._done for name in each.files]
+        unproved = [name for each in self._done for name in each.unproved_files]
+        if not unproved:
+            return proved
+        job, step = self._proof(), "sitemap: prove"
+        everywhere = _each(job.destinations)
+        spread = self.runner.exchange(
+            partial(send_scopes, job), self._notes(), job.destinations, "sitemap: scopes"
+        ).send(partial(spread_scopes, job), everywhere, job.destinations, "sitemap: scopes")
+        while any(spread.results()):
+            spread = spread.send(
+                partial(spread_scopes, job), everywhere, job.destinations, "sitemap: scopes"
+            )
+        scopes = spread.run(partial(write_scopes, job), everywhere, "sitemap: scopes")
+        sent = self.runner.exchange(partial(send_unproved, job), unproved, job.destinations, step)
+        wanted = np.flatnonzero(sent.row_counts()).tolist()
+        results = sent.run(
+            partial(permit_rows, job), [(number, scopes[number]) for number in wanted], step
+        )
+        for result in results:
+            self.report.counters += result.counters
+            self.report.add_samples(result.samples, job.samples)
+        return proved + [name for result in results for name in result.files]
+
+    def _proof(self) -> ProofJob:
+        samples = self.job.config[REPORT_SAMPLES]
+        return ProofJob(self.job.scratch, max(1, self.num_tasks), samples)
+
+    def _notes(self) -> list[str]:
+        return [each.notes for each in self._done if each.notes is not None]
+
+    def _earlier(self, onward: Sequence[SitemapTaskResult] = ()) -> list[DealTask]:
+        """All that was done, and what of it is to be read."""
+        unread = {id(each) for each in onward}
+        return [
+            EarlierTask(each.notes, each.servers, each.sources if id(each) in unread else None)
+            for each in self._done
+        ]
+
+    def _wave(
+        self, tasks: Sequence[DealTask], find: FindSitesJob | None, *, is_alone: bool
+    ) -> list[SitemapTaskResult]:
+        """Deals the sources and reads them; in one task where no other may run."""
+        config, scratch = self.job.config, self.job.scratch
+        # with a pause for each address, no task knows what another asks of it
+        is_alone = is_alone or Politeness.of(config).ip_delay_s > 0
+        count = 1 if is_alone else max(1, self.num_tasks)
+        dealing = DealJob(config, scratch, count, find)
+        sent = self.runner.exchange(partial(deal, dealing), tasks, count, "sitemap: deal")
+        tallies = [each for each in sent.results() if each is not None]
+        cut = HostCut() if find is None else self._cut(tallies, find.most)
+        numbers = np.flatnonzero(sent.row_counts()).tolist()
+        lists = sent.run(
+            partial(write_list, ListJob(scratch, cut)),
+            [(number, number) for number in numbers],
+            "sitemap: lists",
+        )
+        self.report.counters["sitemaps_repeated"] += sum(each.repeated for each in lists)
+        pauses = {each.number: each.servers for each in lists}
+        job = replace(
+            self.job,
+            lists=tuple(each for each in lists if each.rows),
+            pauses=tuple(pauses.get(number) for number in range(count)),
+        )
+        results = self.runner.run(
+            partial(read_sitemaps, job), largest_first(job.lists), "sitemap: read"
+        )
+        for result in results:
+            self.report.counters += result.counters
+            self.report.add_samples(result.samples, config[REPORT_SAMPLES])
+        return results
+
+    def _cut(self, tallies: Sequence[SitesTally], most: int) -> HostCut:
+        """Which hosts of the CrawlDb are asked; the others are counted."""
+        cut, chosen = cut_of(tallies, most)
+        found = sum(each.found for each in tallies)
+        self.report.counters["hosts_chosen"] = chosen
+        self.report.counters["hosts_left_out.too_many"] = found - chosen
+        self.report.counters["hosts_left_out.waiting"] = sum(each.waiting for each in tallies)
+        return cut
+
+
+def _each(destinations: int) -> list[tuple[int, int]]:
+    """A task for every destination, which is told its number."""
+    return [(number, number) for number in range(destinations)]

@@ -1,0 +1,1 @@
+"""updatedb: what segments brought becomes the CrawlDb's next state."""

@@ -1,0 +1,317 @@
+"""updatedb: what segments brought becomes the CrawlDb's next state.
+
+Steps: send (a task some files, and one a file where old records are normalised again) → merge
+(a task a slice) → hosts (a task a bucket of several slices) → publish. A segment is applied
+once: the snapshot says which ones it contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import (
+    CRAWLDB_BUCKETS,
+    CRAWLDB_FILE_ROWS,
+    CRAWLDB_SNAPSHOTS_KEEP,
+    CRAWLDB_URL_FILTERS,
+    CRAWLDB_URL_NORMALIZERS,
+    DB_HOST_SAME_PAGES,
+    DB_HOST_SAME_PAGES_WAIT,
+    DB_HOST_WAIT_MAX,
+    DB_UPDATE_ADDITIONS_ALLOWED,
+    DB_UPDATE_MAX_INLINKS,
+    DB_UPDATE_PURGE_404,
+    DB_UPDATE_PURGE_ORPHANS,
+)
+from crawl.driver.observed import observed
+from crawl.driver.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    no_fetch,
+    require_some,
+)
+from crawl.driver.timing import timed
+from crawl.hints import command
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.report import Report
+from crawl.phases.updatedb.rules import UpdateRules
+from crawl.phases.updatedb.same_pages import SamePagesRule
+from crawl.phases.updatedb.tasks.bucket import (
+    UpdateDbJob,
+    UpdateDbTask,
+    UpdateDbTaskResult,
+    update_bucket,
+    update_slice,
+)
+from crawl.phases.updatedb.tasks.delta import (
+    DeltaFile,
+    SendDeltaJob,
+    SendDeltaTask,
+    bundles,
+    send_delta,
+)
+from crawl.phases.updatedb.tasks.hosts import (
+    HostsTask,
+    HostTroublesFile,
+    HostUpdateJob,
+    settle_hosts,
+)
+from crawl.phases.updatedb.tasks.reservations import finished_marks
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
+from crawl.tables.bucket_files import crawldb_target, largest_first
+from crawl.tables.exchange import Exchange
+from crawl.tables.hosts import hosts_target
+from crawl.tables.renormalize import Renormalization, StoredRecords
+from crawl.tables.runner import Runner
+from crawl.tables.slices import Slices
+from crawl.telemetry.context import update_context
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateDbOptions:
+    """What the command line says; None where the configuration decides."""
+
+    segments: tuple[str, ...] = ()
+    """Names of segments; none: every one that is parsed and not in the CrawlDb yet."""
+    additions: bool | None = None
+    filter: bool | None = None
+    normalize: bool | None = None
+    again: bool = False
+    """Takes segments again, or as far as they were fetched."""
+    steal_lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateDbResult:
+    """The published state and what was done."""
+
+    snapshot: Snapshot
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    """Lines about segments that were passed over, or are not whole."""
+    took_over: str | None
+
+
+def applied(crawl_dir: CrawlDir) -> frozenset[str]:
+    """The names of the segments that the CrawlDb contains."""
+    snapshot = crawl_dir.crawldb.current()
+    return frozenset(snapshot.applied if snapshot else ())
+
+
+def check(config: Config, options: UpdateDbOptions | None = None) -> None:
+    """Raises what is wrong with the settings, before anything is started."""
+    UpdateRules.of(config, 0)
+    _renormalization(config, options or UpdateDbOptions())
+
+
+def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
+    """The named segments, or every one that is parsed and not in the CrawlDb yet; raises
+    UsageError where there is none, or a named one cannot be meant."""
+    snapshot = crawl_dir.crawldb.current()
+    inside = snapshot.applied if snapshot else {}
+    named = bool(options.segments)
+
+    def unready(segment: Segment) -> str:
+        fault = interrupted(crawl_dir, segment, FETCH, PARSE)
+        if named or fault or segment.is_done(PARSE):
+            return fault
+        # to apply it now would be to lose its links: later it is in the CrawlDb already
+        where = crawl_dir.address
+        return (
+            f"{segment.name} is not parsed yet: `{command('parse', where, segment.name)}`, or"
+            f" `{command('updatedb', where, segment.name)}` to apply it without its links"
+        )
+
+    rule = SegmentRule(
+        lacks=lambda segment: no_fetch(segment, "apply"),
+        unready=unready,
+        destination="the CrawlDb",
+        verb="apply",
+        third_person="applies",
+        participle="applied",
+        ready="fetched",
+    )
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
+    chosen.remarks += [
+        f"{segment.name} is not parsed: applied without links and signatures"
+        for segment in chosen.segments
+        if not segment.is_done(PARSE)
+    ]
+    return require_some(chosen, crawl_dir, rule)
+
+
+@observed("updatedb")
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateDbOptions, clock: Clock
+) -> UpdateDbResult:
+    """Applies the segments and publishes a new snapshot of the CrawlDb."""
+    report = Report("updatedb", clock.now_ms(), config.digest(), asdict(options))
+    allowed = config[DB_UPDATE_ADDITIONS_ALLOWED]
+    rules = UpdateRules.of(
+        config,
+        report.started_ms,
+        additions=allowed if options.additions is None else options.additions,
+    )
+    renormalization = _renormalization(config, options)
+    with crawl_dir.writing_crawldb(
+        "updatedb", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
+        chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
+        update_context(segment=" ".join(chosen.names))
+        base = transaction.base
+        buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
+        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
+        stored = StoredRecords(
+            crawldb=transaction.folder, router=slices.router, renormalization=renormalization
+        )
+        job = UpdateDbJob(
+            rules=rules,
+            stored=stored,
+            target=crawldb_target(transaction.folder, transaction.place, config),
+            max_inlinks=config[DB_UPDATE_MAX_INLINKS],
+            purge_gone=config[DB_UPDATE_PURGE_404],
+            purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
+            marks=finished_marks(chosen.segments),
+            hosts=HostUpdateJob(
+                target=hosts_target(transaction.folder, transaction.place),
+                longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
+                same_pages=SamePagesRule(
+                    config[DB_HOST_SAME_PAGES],
+                    round(config[DB_HOST_SAME_PAGES_WAIT] * 1000),
+                    round(config[DB_HOST_WAIT_MAX] * 1000),
+                ),
+            ),
+        )
+        files = _delta_files(chosen.segments, report)
+        troubles = _troubles_files(chosen.segments)
+        with timed(report, "merge", clock):
+            merged, hosts = _merge(runner, base, slices, job, files, troubles, report)
+        report.finished_ms = clock.now_ms()
+        snapshot = transaction.publish(
+            merged,
+            report,
+            buckets=buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            applying=chosen.names,
+            hosts=hosts,
+        )
+        crawl_dir.remove_dead_locks(chosen.segments, "updatedb", config, clock)
+        return UpdateDbResult(
+            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
+        )
+
+
+def _renormalization(config: Config, options: UpdateDbOptions) -> Renormalization | None:
+    normalizes = config[CRAWLDB_URL_NORMALIZERS] if options.normalize is None else options.normalize
+    filters = config[CRAWLDB_URL_FILTERS] if options.filter is None else options.filter
+    if not normalizes and not filters:
+        return None
+    return Renormalization(
+        NormalizerChain.from_config(config, Scope.CRAWLDB) if normalizes else None,
+        FilterChain.from_config(config) if filters else None,
+    )
+
+
+def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
+    """Every file to be applied, oldest segment first; the report tells of them."""
+    found: list[DeltaFile] = []
+    described = []
+    for number, segment in enumerate(segments):
+        rows = {FETCH: 0, PARSE: 0}
+        for place, part in enumerate((FETCH, PARSE)):
+            manifest = segment.manifest(part)
+            folder = segment.part_folder(part)
+            for file in manifest.files if manifest else ():
+                if not file.rows:
+                    continue
+                found.append(DeltaFile(folder, file.path, file.rows, 2 * number + place))
+                rows[part] += file.rows
+        described.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
+        report.counters["fetch_records"] += rows[FETCH]
+        report.counters["parse_records"] += rows[PARSE]
+    report.details["segments"] = described
+    return found
+
+
+def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
+    """What the fetches of the segments tell of hosts that failed."""
+    return [
+        HostTroublesFile(segment.part_folder(FETCH_HOSTS), file.path, number)
+        for number, segment in enumerate(segments)
+        if (manifest := segment.manifest(FETCH_HOSTS)) is not None
+        for file in manifest.files
+        if file.rows
+    ]
+
+
+def _merge(
+    runner: Runner,
+    base: Snapshot | None,
+    slices: Slices,
+    job: UpdateDbJob,
+    files: list[DeltaFile],
+    troubles: list[HostTroublesFile],
+    report: Report,
+) -> tuple[list[BucketFile], list[BucketFile]]:
+    """The files of all slices, and of their hosts; those that no segment mentions stay as they
+    are."""
+    hosts = {file.bucket: file for file in base.hosts} if base else {}
+    senders: list[SendDeltaTask] = [*troubles, *bundles(files)]
+    renormalization = job.stored.renormalization
+    if base is not None and renormalization is not None and renormalization.normalizers is not None:
+        senders += largest_first(base.files)
+    sending = SendDeltaJob(job.stored, job.rules.scoring.may_combine_links)
+    rows = (base.rows if base else 0) + sum(file.rows for file in files)
+    send = partial(send_delta, sending)
+    sent = runner.exchange(send, senders, len(slices), "updatedb: send", rows=rows)
+    parted = [each.bucket for each in slices.all if each.place == 0 and not each.is_whole]
+    hosts_at = {bucket: number for number, bucket in enumerate(parted)}
+    tasks = largest_first(
+        UpdateDbTask(each, hosts.get(each.bucket), hosts_at.get(each.bucket, -1))
+        for each in slices.all
+    )
+    addressed = [(task.base.number, task) for task in tasks]
+    if not parted:
+        done = sent.run(partial(update_bucket, job), addressed, "updatedb: merge")
+        new_hosts = []
+    else:
+        learned = sent.send(partial(update_slice, job), addressed, len(parted), "updatedb: merge")
+        new_hosts = _settle_hosts(learned, job, hosts, parted, report)
+        done = list(learned.results())
+    for counters in sent.results():
+        report.counters += counters
+    report.counters["rows_sent"] = int(sent.row_counts().sum())
+    for result in done:
+        report.counters += result.counters
+    new_hosts += [result.hosts for result in done if result.hosts is not None]
+    merged = {task.base.number: result.files for task, result in zip(tasks, done, strict=True)}
+    return slices.files_after(merged), sorted(new_hosts, key=lambda file: file.bucket)
+
+
+def _settle_hosts(
+    learned: Exchange[UpdateDbTaskResult],
+    job: UpdateDbJob,
+    hosts: Mapping[int, BucketFile],
+    buckets: list[int],
+    report: Report,
+) -> list[BucketFile]:
+    """The files of hosts of buckets that are several slices, each of which has told of them."""
+    if job.hosts is None:
+        return [hosts[bucket] for bucket in buckets if bucket in hosts]
+    tasks = [HostsTask(bucket, hosts.get(bucket)) for bucket in buckets]
+    settled = learned.run(
+        partial(settle_hosts, job.hosts), list(enumerate(tasks)), "updatedb: hosts"
+    )
+    for result in settled:
+        report.counters += result.counters
+    return [result.file for result in settled if result.file is not None]

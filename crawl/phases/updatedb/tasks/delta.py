@@ -1,0 +1,118 @@
+"""What segments tell of URLs, read from the files that fetch and parse wrote, once each, by tasks
+that send every row to its slice; links to one URL as one row, where scoring lets them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.counters import Counters
+from crawl.model.arrow import count_true
+from crawl.phases.updatedb.tasks.hosts import HostTroublesFile, send_troubles
+from crawl.phases.updatedb.tasks.links import DELTA, combined_links, single_rows
+from crawl.storage.folder import Folder
+from crawl.storage.manifest import BucketFile
+from crawl.storage.parquet import StoredTable, each_group, open_whole_table
+from crawl.tables.exchange import Outbox, RowKind
+from crawl.tables.renormalize import (
+    Renormalization,
+    StoredRecords,
+    send_renormalized,
+    with_urls,
+)
+
+UPDATES = RowKind("updates", DELTA)
+
+_ROWS_AT_ONCE = 400_000
+"""Rows that a sending task has in memory, unless one file alone has more."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaFile:
+    """A file of a segment's crawl_fetch or crawl_parse."""
+
+    folder: Folder
+    path: str
+    rows: int
+    origin: int
+    """Twice the segment's place among those to be applied; one more for crawl_parse."""
+
+
+@dataclass(frozen=True)
+class SendDeltaJob:
+    """What every sending task needs to know."""
+
+    stored: StoredRecords
+    combines_links: bool = False
+    """Whether scoring lets links to one URL travel as one row."""
+
+
+@dataclass(frozen=True, slots=True)
+class DeltaBundle:
+    """Files that one task reads, in their order."""
+
+    files: tuple[DeltaFile, ...]
+
+
+SendDeltaTask = DeltaBundle | HostTroublesFile | BucketFile
+
+
+def bundles(files: Iterable[DeltaFile]) -> Iterator[DeltaBundle]:
+    """The files in their order, as many together as a sending task can take."""
+    bundle: list[DeltaFile] = []
+    rows = 0
+    for file in files:
+        if bundle and rows + file.rows > _ROWS_AT_ONCE:
+            yield DeltaBundle(tuple(bundle))
+            bundle, rows = [], 0
+        bundle.append(file)
+        rows += file.rows
+    if bundle:
+        yield DeltaBundle(tuple(bundle))
+
+
+def send_delta(job: SendDeltaJob, task: SendDeltaTask, outbox: Outbox) -> Counters:
+    """Sends to their slices the rows of some files, what a fetch tells of hosts that failed, or
+    the stored records of a file whose URL changes when it is normalised again."""
+    counters = Counters()
+    if isinstance(task, BucketFile):
+        send_renormalized(job.stored, task, outbox)
+    elif isinstance(task, HostTroublesFile):
+        send_troubles(task, job.stored.router, outbox)
+    else:
+        _send_files(job, task.files, outbox, counters)
+    return counters
+
+
+def _send_files(
+    job: SendDeltaJob, files: Iterable[DeltaFile], outbox: Outbox, counters: Counters
+) -> None:
+    """Reads each file once, whole: on a store that is one request."""
+    tables = [DELTA.empty_table()]
+    for file in files:
+        with open_whole_table(file.folder, file.path) as source:
+            tables += _groups(job, file, source, counters)
+    rows = pa.concat_tables(tables)
+    outbox.send(UPDATES, rows, job.stored.router.slices_of(rows["host"], rows["url"]))
+
+
+def _groups(
+    job: SendDeltaJob, file: DeltaFile, source: StoredTable, counters: Counters
+) -> Iterator[pa.Table]:
+    """The rows of each row group; links to one URL are seldom in two of them."""
+    for group in each_group(source):
+        rows = _renormalized(job.stored.renormalization, single_rows(group, file.origin), counters)
+        yield combined_links(rows, counters) if job.combines_links else rows
+
+
+def _renormalized(
+    renormalization: Renormalization | None, rows: pa.Table, counters: Counters
+) -> pa.Table:
+    if renormalization is None or rows.num_rows == 0:
+        return rows
+    urls, kept = renormalization.of(rows["url"].combine_chunks(), counters)
+    counters["records_filtered"] += count_true(pc.invert(kept))
+    return with_urls(rows.filter(kept), urls.filter(kept))

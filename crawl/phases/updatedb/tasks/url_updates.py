@@ -1,0 +1,212 @@
+"""A bucket's delta in order of URLs: of each URL the latest fetch, what its parse says,
+and the links to it, best first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.counters import Counters
+from crawl.interfaces.scoring import Links
+from crawl.model.arrow import first_chunk
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import dicts, to_records
+from crawl.model.status import Status
+from crawl.phases.updatedb.rules import UrlUpdate
+from crawl.phases.updatedb.tasks.links import Rows, link_rows, ranges, sorted_links
+from crawl.storage.layout import encoded
+
+_FETCHES = [int(status) for status in Status if status.is_fetch]
+_TELLING = [*_FETCHES, int(Status.SIGNATURE), int(Status.LINKED), int(Status.PARSE_METADATA)]
+
+
+@dataclass(frozen=True, slots=True)
+class UrlUpdates:
+    """The URLs that segments have news of, a fetch or links, sorted; and the rows behind each."""
+
+    rows: pa.Table
+    urls: pa.Array[Any]
+    fetch: Rows
+    signature: Rows
+    metadata: Rows
+    failed: npt.NDArray[np.bool_]
+    """Whether the parse of the fetch failed."""
+    link_rows: Rows
+    """The rows of links, those to one URL together, best score first; a row that stands for
+    several comes several times."""
+    link_scores: npt.NDArray[np.float32]
+    first_link: Rows
+    """Where the links to a URL begin among them; one more at the end."""
+
+    def link_counts(self, urls: Rows) -> Rows:
+        counts: Rows = self.first_link[urls + 1] - self.first_link[urls]
+        return counts
+
+    def links_to(self, urls: Rows) -> Links:
+        """The links to these URLs, the owners numbered in their order."""
+        counts = self.link_counts(urls)
+        owner = np.repeat(np.arange(len(urls)), counts)
+        return Links(owner, self.link_scores[ranges(self.first_link[urls], counts)])
+
+    def best_links(self, urls: Rows) -> pa.Table:
+        """The row of the best link to each of these URLs."""
+        return self.rows.take(self.link_rows[self.first_link[urls]])
+
+    def hosts_of(self, urls: Rows) -> pa.Array[Any]:
+        links = self.first_link[urls]
+        if len(self.link_rows):
+            links = self.link_rows[np.minimum(links, len(self.link_rows) - 1)]
+        rows = np.where(self.fetch[urls] >= 0, self.fetch[urls], links)
+        return first_chunk(self.rows["host"]).take(rows)
+
+    def updates_of(self, urls: Rows) -> Iterator[UrlUpdate]:
+        """The update of each of these URLs, record by record."""
+        for first in range(0, len(urls), _AT_ONCE):
+            yield from self._updates_of(urls[first : first + _AT_ONCE])
+
+    def _updates_of(self, urls: Rows) -> Iterator[UrlUpdate]:
+        fetch = self.fetch[urls]
+        fetches = to_records(self.rows.take(fetch[fetch >= 0]))
+        counts = self.link_counts(urls)
+        links = self._links(ranges(self.first_link[urls], counts))
+        begin = 0
+        for is_fetch, signature, metadata, failed, count in zip(
+            (fetch >= 0).tolist(),
+            self._taken("signature", self.signature[urls]).to_pylist(),
+            self._metadata(self.metadata[urls]),
+            self.failed[urls].tolist(),
+            counts.tolist(),
+            strict=True,
+        ):
+            yield UrlUpdate(
+                next(fetches)[1] if is_fetch else None,
+                signature,
+                metadata,
+                failed,
+                links[begin : begin + count],
+            )
+            begin += count
+
+    def _links(self, links: Rows) -> list[CrawlDatum]:
+        """The records of these links."""
+        rows = self.rows.take(self.link_rows[links])
+        place = rows.schema.get_field_index("score")
+        scores = pa.array(self.link_scores[links])
+        rows = rows.set_column(place, rows.schema.field(place), scores)
+        return [datum for _, datum in to_records(rows)]
+
+    def _taken(self, column: str, rows: Rows) -> pa.Array[Any]:
+        """The values at these rows; null for row -1."""
+        places = pa.array(rows, pa.int64(), mask=rows < 0)
+        return first_chunk(self.rows[column]).take(places)
+
+    def _metadata(self, rows: Rows) -> Iterator[dict[str, str]]:
+        if (rows < 0).all():
+            return repeat({}, len(rows))
+        found = dicts(cast("pa.MapArray[Any, Any]", self._taken("metadata", rows[rows >= 0])))
+        return (next(found) if row >= 0 else {} for row in rows.tolist())
+
+
+_AT_ONCE = 1024
+"""URLs whose records are made at a time: those are far larger than the rows."""
+
+
+def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> UrlUpdates:
+    """Puts a bucket's delta (see `delta.DELTA`) in order."""
+    rows = rows.combine_chunks() if rows.num_rows else _one_empty_chunk(rows)
+    codes = encoded(rows["url"])
+    order = pc.sort_indices(codes.dictionary)
+    urls = codes.dictionary.take(order)
+    rank = np.empty(len(urls), dtype=np.int64)
+    rank[order.to_numpy()] = np.arange(len(urls))
+    owner: Rows = rank[codes.indices.to_numpy()]
+
+    status = rows["status"].chunk(0).to_numpy()
+    origin = rows["origin"].chunk(0).to_numpy()
+    counters["records_ignored"] += int(np.count_nonzero(~np.isin(status, _TELLING)))
+    # in crawl_parse it is about a page that has a record of its fetch in crawl_fetch
+    is_failure = (status == Status.PARSE_FAILED) & (origin % 2 == 1)
+    is_fetch = np.isin(status, _FETCHES) & ~is_failure
+    times = rows["fetch_time"].chunk(0).cast(pa.int64()).to_numpy()
+    fetch = _last(np.flatnonzero(is_fetch), (origin, times), owner, len(urls))
+    counters["fetches_superseded"] += int(is_fetch.sum() - (fetch >= 0).sum())
+    is_said = is_failure | (status == Status.SIGNATURE) | (status == Status.PARSE_METADATA)
+    is_said[is_said] = _of_fetch(np.flatnonzero(is_said), owner, fetch, origin, times)
+
+    def of_parse(wanted: npt.NDArray[np.bool_]) -> Rows:
+        return _last(np.flatnonzero(wanted & is_said), (times,), owner, len(urls))
+
+    failure = of_parse(is_failure)
+    said = of_parse(status == Status.PARSE_METADATA)
+    found = link_rows(rows)
+    links = sorted_links(rows, found, owner[found], max_inlinks, counters)
+    link_counts = links.counts(len(urls))
+    updates = UrlUpdates(
+        rows,
+        urls,
+        fetch,
+        of_parse(status == Status.SIGNATURE),
+        np.where(failure >= 0, failure, said),
+        failure >= 0,
+        links.rows,
+        links.scores,
+        np.concatenate([[0], np.cumsum(link_counts)]),
+    )
+    return _without_lone(updates, link_counts, counters)
+
+
+def _of_fetch(
+    said: Rows,
+    owner: Rows,
+    fetch: Rows,
+    origin: npt.NDArray[np.int32],
+    times: npt.NDArray[np.int64],
+) -> npt.NDArray[np.bool_]:
+    """Whether what a parse said is about the fetch that counts: of the same segment, and of
+    the very answer if any is (a feed may bring a page that was fetched by itself, too)."""
+    page = owner[said]
+    of_segment = (fetch[page] >= 0) & (origin[fetch[page]] // 2 == origin[said] // 2)
+    exact = of_segment & (times[fetch[page]] == times[said])
+    has_exact = np.zeros(len(fetch), dtype=np.bool_)
+    has_exact[page[exact]] = True
+    is_of_fetch: npt.NDArray[np.bool_] = of_segment & (exact | ~has_exact[page])
+    return is_of_fetch
+
+
+def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) -> UrlUpdates:
+    """Leaves out URLs that only a parse speaks of: it says nothing without its fetch."""
+    is_kept = (updates.fetch >= 0) | (link_counts > 0)
+    lone = len(is_kept) - int(np.count_nonzero(is_kept))
+    counters["parses_without_fetch"] += lone
+    if not lone:
+        return updates
+    return UrlUpdates(
+        updates.rows,
+        updates.urls.filter(pa.array(is_kept)),
+        updates.fetch[is_kept],
+        updates.signature[is_kept],
+        updates.metadata[is_kept],
+        updates.failed[is_kept],
+        updates.link_rows,
+        updates.link_scores,
+        np.concatenate([[0], np.cumsum(link_counts[is_kept])]),
+    )
+
+
+def _last(rows: Rows, ranks: tuple[npt.NDArray[np.integer], ...], owner: Rows, urls: int) -> Rows:
+    """The row of each URL that ranks highest; `ranks` from the least important on."""
+    ordered = rows[np.lexsort(tuple(rank[rows] for rank in ranks))]
+    found = np.full(urls, -1, dtype=np.int64)
+    found[owner[ordered]] = ordered  # of several the last stays
+    return found
+
+
+def _one_empty_chunk(rows: pa.Table) -> pa.Table:
+    return pa.table([pa.array([], field.type) for field in rows.schema], schema=rows.schema)

@@ -1,0 +1,207 @@
+"""updatehostdb: what each host is like, from the CrawlDb and from what segments brought.
+
+Steps: send (a task a file) → settle (a task a bucket) → publish. The CrawlDb's counts are taken
+anew each time; a segment is counted once: the snapshot says which ones it contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from functools import partial
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.driver.observed import observed
+from crawl.driver.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    no_fetch,
+)
+from crawl.driver.timing import timed
+from crawl.errors import StorageError, UsageError
+from crawl.fetcher.values.settings import FetchSettings
+from crawl.model.derived_tables import HOSTDB
+from crawl.model.report import Report
+from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
+from crawl.phases.updatehostdb.settings import HOSTDB_CONTENT_SIZES
+from crawl.phases.updatehostdb.tasks.read_segments import ContentFile, FetchFile
+from crawl.phases.updatehostdb.tasks.read_servers import RobotsFile, ServersFile, SitemapsFile
+from crawl.phases.updatehostdb.tasks.send import HostDbFile, SendJob, SendTask, send_sums
+from crawl.phases.updatehostdb.tasks.settle import SettleJob, SettleTask, settle_bucket
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.hostdb import LAYOUT, LAYOUT_NOTE
+from crawl.storage.manifest import COUNTED_CRAWLDB, BucketFile, Snapshot
+from crawl.storage.segments import CONTENT, FETCH, Segment
+from crawl.storage.snapshot import Dataset
+from crawl.tables.bucket_files import BucketTarget, largest_first
+from crawl.tables.runner import Runner
+from crawl.tables.slices import Slices
+from crawl.telemetry.context import update_context
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateHostDbOptions:
+    """What the command line says."""
+
+    segments: tuple[str, ...] = ()
+    """Names of segments; none: every one that is fetched and not counted yet."""
+    rebuild: bool = False
+    """Begins anew: every segment that is there is counted, what others told is forgotten."""
+    steal_lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class UpdateHostDbResult:
+    """The published state and what was done."""
+
+    hostdb: Snapshot
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    took_over: str | None
+
+
+def choose(crawl_dir: CrawlDir, options: UpdateHostDbOptions) -> ChosenSegments:
+    """The named segments, or every one that is fetched and not counted yet, which may be none:
+    the CrawlDb is counted all the same. Raises UsageError where a named one cannot be meant."""
+    if options.rebuild and options.segments:
+        raise UsageError("--rebuild counts every segment: name none")
+    snapshot = None if options.rebuild else crawl_dir.dataset(HOSTDB).current()
+    rule = SegmentRule(
+        lacks=lambda segment: no_fetch(segment, "count"),
+        unready=lambda segment: interrupted(crawl_dir, segment, FETCH),
+        destination="the HostDb",
+        verb="count",
+        third_person="counts",
+        participle="counted",
+        ready="fetched",
+        can_repeat=False,  # its requests would be counted twice
+    )
+    inside = snapshot.applied if snapshot else {}
+    return choose_segments(crawl_dir, options.segments, inside, rule)
+
+
+@observed("updatehostdb")
+def run(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    config: Config,
+    options: UpdateHostDbOptions,
+    clock: Clock,
+) -> UpdateHostDbResult:
+    """Counts the segments and publishes a new snapshot of the HostDb."""
+    report = Report("updatehostdb", clock.now_ms(), config.digest(), asdict(options))
+    crawl_dir.require_crawldb()
+    dataset = crawl_dir.dataset(HOSTDB)
+    with crawl_dir.writing(
+        dataset, "updatehostdb", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
+        chosen = choose(crawl_dir, options)  # nobody else can count them from here on
+        update_context(segment=" ".join(chosen.names))
+        base = None if options.rebuild else transaction.base
+        target = BucketTarget(HOSTDB, transaction.folder, transaction.place)
+
+        def counted_from(crawldb: Snapshot) -> tuple[Snapshot, list[BucketFile]]:
+            report.counters.clear()
+            segments = chosen.segments
+            sizes = config[HOSTDB_CONTENT_SIZES]
+            senders = _senders(crawl_dir, base, crawldb, segments, sizes=sizes)
+            sending = SendJob(
+                crawl_dir.crawldb.folder, crawldb.buckets, FetchSettings.of(config).robots
+            )
+            job = SettleJob(target, crawl_dir.crawldb.folder, report.started_ms)
+            return crawldb, _count(runner, base, crawldb, senders, sending, job, report)
+
+        with timed(report, "count", clock):
+            crawldb, files = crawl_dir.reading(counted_from)
+        report.counters["segments"] = len(chosen.segments)
+        report.details["crawldb_snapshot"] = crawldb.number
+        report.finished_ms = clock.now_ms()
+        snapshot = transaction.publish(
+            files,
+            report,
+            buckets=crawldb.buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            notes={COUNTED_CRAWLDB: crawldb.number, LAYOUT_NOTE: LAYOUT},
+            applying=chosen.names,
+        )
+        return UpdateHostDbResult(
+            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
+        )
+
+
+def _senders(
+    crawl_dir: CrawlDir,
+    base: Snapshot | None,
+    crawldb: Snapshot,
+    segments: Iterable[Segment],
+    *,
+    sizes: bool,
+) -> list[SendTask]:
+    """Whatever tells of hosts, a file a task."""
+    tasks: list[SendTask] = list(Slices.of(crawldb, crawldb.buckets).stored())
+    for segment in segments:
+        for part, kind in ((FETCH, FetchFile), (CONTENT, ContentFile)):
+            manifest = segment.manifest(part) if part == FETCH or sizes else None
+            folder = segment.part_folder(part)
+            for file in manifest.files if manifest else ():
+                if file.rows:
+                    tasks.append(kind(folder, file.path, file.rows))
+    caches = ((ROBOTS, RobotsFile), (SERVERS, ServersFile), (SITEMAPS, SitemapsFile))
+    for table, of_cache in caches:
+        dataset = crawl_dir.dataset(table)
+        tasks += [of_cache(dataset.folder, each.path, each.rows) for each in _cached(dataset)]
+    if base is not None and base.buckets != crawldb.buckets:
+        folder = crawl_dir.dataset(HOSTDB).folder
+        tasks += [HostDbFile(folder, each.path, each.rows) for each in base.files]
+    return largest_first(tasks)
+
+
+def _cached(dataset: Dataset) -> tuple[BucketFile, ...]:
+    """The files of a cache; none where it cannot be read: it is learnt anew."""
+    try:
+        snapshot = dataset.current()
+    except StorageError:
+        return ()
+    return snapshot.files if snapshot else ()
+
+
+def _count(
+    runner: Runner,
+    base: Snapshot | None,
+    crawldb: Snapshot,
+    senders: list[SendTask],
+    sending: SendJob,
+    job: SettleJob,
+    report: Report,
+) -> list[BucketFile]:
+    """The files of the HostDb to publish."""
+    sent = runner.exchange(
+        partial(send_sums, sending),
+        senders,
+        crawldb.buckets,
+        "updatehostdb: count",
+    )
+    stays = base is not None and base.buckets == crawldb.buckets
+    tasks = largest_first(
+        SettleTask(
+            bucket,
+            base.files_of(bucket) if base is not None and stays else (),
+            crawldb.hosts_of(bucket),
+        )
+        for bucket in range(crawldb.buckets)
+    )
+    settled = sent.run(
+        partial(settle_bucket, job),
+        [(task.bucket, task) for task in tasks],
+        "updatehostdb: settle",
+    )
+    for counters in sent.results():
+        report.counters += counters
+    for result in settled:
+        report.counters += result.counters
+    return [file for result in settled for file in result.files]

@@ -1,0 +1,1 @@
+"""webgraph: what pages link to becomes the link graph's next state."""

@@ -1,0 +1,292 @@
+"""webgraph: what the pages of segments link to becomes the link graph's next state.
+
+Steps: send (a task a file of parsed pages) → outlinks (a task a slice that has news) → nodes (a
+task a file of outlinks, then one a slice of nodes) → edges (the same files, then a task a file of
+nodes) → publish. A segment is taken in once: the snapshot says which ones it contains.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+
+import numpy as np
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.driver.link_sites import find_link_sites, rules_before, sites_note
+from crawl.driver.merge_table import merge_table
+from crawl.driver.observed import observed
+from crawl.driver.segment_choice import (
+    ChosenSegments,
+    SegmentRule,
+    choose_segments,
+    interrupted,
+    not_parsed,
+    require_some,
+)
+from crawl.driver.timing import timed
+from crawl.graph.settings import LINK_DELETE_GONE
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
+from crawl.model.report import Report
+from crawl.phases.webgraph.remarks import webgraph_remarks
+from crawl.phases.webgraph.tasks.edges import (
+    EdgesJob,
+    EdgesTask,
+    SendEdgesJob,
+    edges_target,
+    send_edges,
+    write_edges,
+)
+from crawl.phases.webgraph.tasks.graph import outlinks_view
+from crawl.phases.webgraph.tasks.link_rules import RULE_SETTINGS, LinkRules
+from crawl.phases.webgraph.tasks.nodes import (
+    OutlinksFile,
+    SendEndpointsJob,
+    send_endpoints,
+    write_nodes,
+)
+from crawl.phases.webgraph.tasks.outlinks import (
+    OutlinksSource,
+    SegmentFile,
+    SendOutlinksJob,
+    newest_outlinks,
+    send_outlinks,
+)
+from crawl.rules.sites import AUTO
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import BucketFile, Snapshot, in_order
+from crawl.storage.segments import FETCH, PARSE_DATA, Segment
+from crawl.storage.snapshot import Transaction
+from crawl.tables.bucket_files import BucketTarget, largest_first
+from crawl.tables.renormalize import Renormalization
+from crawl.tables.runner import Runner
+from crawl.tables.slices import Slices
+from crawl.tables.table_merge import MergeJob
+from crawl.telemetry.context import update_context
+
+_PAGES_A_FILE = 250_000
+"""Most pages in a file of outlinks: a task has the links of one in memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class WebGraphOptions:
+    """What the command line says."""
+
+    segments: tuple[str, ...] = ()
+    """Names of segments; none: every one that is parsed and not in the graph yet."""
+    filter: bool = False
+    normalize: bool = False
+    again: bool = False
+    """Takes segments again, or as far as they were parsed."""
+    steal_lock: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class WebGraphResult:
+    """The published graph and what was done."""
+
+    graph: Snapshot
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    took_over: str | None
+
+
+def check(config: Config, options: WebGraphOptions) -> None:
+    """Raises what is wrong with the settings, before anything is started."""
+    _renormalization(config, options)
+
+
+def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> ChosenSegments:
+    """The named segments, or every one that is parsed and not in the graph yet; raises UsageError
+    where a named one cannot be meant, and NothingToDo where there is none."""
+    snapshot = crawl_dir.dataset(WEBGRAPH).current()
+    inside = snapshot.applied if snapshot else {}
+    rule = SegmentRule(
+        lacks=partial(not_parsed, crawl_dir),
+        unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
+        destination="the link graph",
+        verb="take in",
+        third_person="takes",
+        participle="taken in",
+    )
+    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
+    return require_some(chosen, crawl_dir, rule)
+
+
+@observed("webgraph")
+def run(
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: WebGraphOptions, clock: Clock
+) -> WebGraphResult:
+    """Takes the segments in and publishes a new snapshot of the link graph."""
+    report = Report("webgraph", clock.now_ms(), config.digest(), asdict(options))
+    renormalization = _renormalization(config, options)
+    dataset = crawl_dir.dataset(WEBGRAPH)
+    with crawl_dir.writing(
+        dataset, "webgraph", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
+        chosen = choose(crawl_dir, options)  # nobody else can take them in from here on
+        update_context(segment=" ".join(chosen.names))
+        base = transaction.base
+        sites = find_link_sites(runner, base, chosen.segments, "webgraph")
+        rules = LinkRules.of(config, sites)
+        decision = _decision(config, rules)
+        report.details.update(sites_note(sites, decision))
+        before = rules_before(base)
+        is_outgrown = any(value and before.get(name) is False for name, value in decision.items())
+        build = _Build(
+            runner, transaction, config, rules, report, _buckets(crawl_dir, transaction, config)
+        )
+        with timed(report, "outlinks", clock):
+            outlinks = build.outlinks(
+                _segment_files(chosen.segments, config[LINK_DELETE_GONE]),
+                renormalization,
+                anew=is_outgrown,
+            )
+        with timed(report, "graph", clock):
+            nodes, edges = build.graph(outlinks)
+        report.counters["nodes"] = sum(file.rows for file in nodes)
+        report.finished_ms = clock.now_ms()
+        graph = transaction.publish(
+            nodes,
+            report,
+            buckets=build.buckets,
+            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            applying=chosen.names,
+            attached={WEBGRAPH_OUTLINKS.name: outlinks, WEBGRAPH_EDGES.name: edges},
+            notes=sites_note(sites, decision),
+        )
+        remarks = (
+            *chosen.remarks,
+            *webgraph_remarks(crawl_dir, decision, sites, chosen.names, report),
+        )
+        return WebGraphResult(graph, report, chosen.names, remarks, transaction.lock.took_over)
+
+
+def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
+    """What was decided by looking at the crawl, of all rules."""
+    values = asdict(rules)
+    return {
+        name: values[name] for name, setting in RULE_SETTINGS.items() if config[setting] == AUTO
+    }
+
+
+def _buckets(crawl_dir: CrawlDir, transaction: Transaction, config: Config) -> int:
+    """As many as the graph has, or the CrawlDb, where there is one."""
+    found = transaction.base or crawl_dir.crawldb.current()
+    return found.buckets if found else config[CRAWLDB_BUCKETS]
+
+
+def _renormalization(config: Config, options: WebGraphOptions) -> Renormalization | None:
+    if not options.normalize and not options.filter:
+        return None
+    return Renormalization(
+        NormalizerChain.from_config(config, Scope.DEFAULT) if options.normalize else None,
+        FilterChain.from_config(config) if options.filter else None,
+    )
+
+
+_SOURCES = {FETCH: OutlinksSource.FETCHES, PARSE_DATA: OutlinksSource.PAGES}
+
+
+def _segment_files(segments: Sequence[Segment], with_gone: bool) -> list[SegmentFile]:
+    """Oldest segment first: of two fetches at one moment the later segment's wins."""
+    return [
+        SegmentFile(segment.part_folder(part), file.path, file.rows, _SOURCES[part])
+        for segment in segments
+        for part in ((FETCH, PARSE_DATA) if with_gone else (PARSE_DATA,))
+        if (manifest := segment.manifest(part)) is not None
+        for file in manifest.files
+        if file.rows
+    ]
+
+
+@dataclass(frozen=True)
+class _Build:
+    """The steps, and what they share."""
+
+    runner: Runner
+    transaction: Transaction
+    config: Config
+    rules: LinkRules
+    report: Report
+    buckets: int
+
+    def outlinks(
+        self, files: list[SegmentFile], renormalization: Renormalization | None, *, anew: bool
+    ) -> tuple[BucketFile, ...]:
+        """The files of the table of outlinks, with what the segments bring; `anew`: what it has is
+        asked the rules again."""
+        base = outlinks_view(self.transaction.base) if self.transaction.base else None
+        file_rows = min(_PAGES_A_FILE, self.config[CRAWLDB_FILE_ROWS])
+        if base is not None and anew:
+            folder, source = self.transaction.folder, OutlinksSource.STORED
+            stored = [SegmentFile(folder, file.path, file.rows, source) for file in base.files]
+            files, base = [*stored, *files], None
+        slices = Slices.to_write(base, self.buckets, file_rows)
+        target = BucketTarget(
+            WEBGRAPH_OUTLINKS,
+            self.transaction.folder,
+            self.transaction.place,
+            stem="outlinks",
+            file_rows=file_rows,
+        )
+        job = SendOutlinksJob(self.rules, slices.router, renormalization)
+        sent = self.runner.exchange(
+            partial(send_outlinks, job), files, len(slices), "webgraph: send"
+        )
+        for counters in sent.results():
+            self.report.counters += counters
+        merged = merge_table(sent, MergeJob(target, newest_outlinks), slices, "webgraph: outlinks")
+        return in_order(merged)
+
+    def graph(
+        self, outlinks: tuple[BucketFile, ...]
+    ) -> tuple[tuple[BucketFile, ...], list[BucketFile]]:
+        """The files of nodes, and those of edges."""
+        folder, place = self.transaction.folder, self.transaction.place
+        file_rows = self.config[CRAWLDB_FILE_ROWS]
+        slices = Slices.to_write(self.transaction.base, self.buckets, file_rows)
+        files = [OutlinksFile(number, file) for number, file in enumerate(outlinks)]
+        addressed = [(task.number, task) for task in largest_first(files)]
+        sent = self.runner.exchange(
+            partial(send_endpoints, SendEndpointsJob(folder, slices.router)),
+            files,
+            len(slices),
+            "webgraph: send nodes",
+        )
+        target = BucketTarget(WEBGRAPH, folder, place, stem="nodes", file_rows=file_rows)
+        told = sent.send(
+            partial(write_nodes, target),
+            [(each.number, each) for each in slices.all],
+            max(1, len(files)),
+            "webgraph: nodes",
+        )
+        written = told.results()
+        nodes = in_order(file for result in written for file in result.files)
+        offsets = np.cumsum([0, *(result.rows for result in written)], dtype=np.int64)
+        bounds = np.cumsum([0, *(file.rows for file in nodes)], dtype=np.int64)
+        job = SendEdgesJob(folder, self.rules, offsets, bounds)
+        links = told.send(
+            partial(send_edges, job), addressed, max(1, len(nodes)), "webgraph: send edges"
+        )
+        parts = sorted(
+            (
+                EdgesTask(part, int(bounds[part]), int(bounds[part + 1]))
+                for part in range(len(nodes))
+            ),
+            key=lambda task: task.first - task.end,
+        )
+        edges = links.run(
+            partial(write_edges, EdgesJob(edges_target(folder, place), self.rules.is_limited)),
+            [(task.part, task) for task in parts],
+            "webgraph: edges",
+        )
+        for result in edges:
+            self.report.counters += result.counters
+        return nodes, [result.file for result in edges if result.file is not None]

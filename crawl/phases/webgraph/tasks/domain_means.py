@@ -1,0 +1,135 @@
+"""The mean rank of every domain's pages, and what the pages are told of it: where the surfer of
+`linkrank --by-domain` begins anew (crawl/graph/kernels/domain_rank.py).
+
+A task adds up the ranks of its pages by domain. The sums of a domain meet at one destination, and
+the mean goes back to all who sent one; a name travels once for each file that has it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from crawl.graph.kernels.page_rank import Floats
+from crawl.model.arrow import as_array
+from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.phases.webgraph.tasks.names import LocalHosts
+from crawl.phases.webgraph.tasks.ranking import RankTask
+from crawl.phases.webgraph.tasks.vectors import VectorPiece, read_piece, write_piece
+from crawl.storage.folder import Folder
+from crawl.storage.layout import buckets_of
+from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.tables.ranges import NewRows
+
+_SENT: list[tuple[str, pa.DataType]] = [
+    *(("name", pa.string()), ("rank", pa.float64()), ("pages", pa.int64())),
+    *(("task", pa.int32()), ("part", pa.int32()), ("id", pa.int32())),
+]
+SUMS = RowKind("domain_sums", pa.schema(_SENT))
+"""The ranks of a host's pages in a file; and who asks for its domain's mean."""
+
+_ANSWERED: list[tuple[str, pa.DataType]] = [
+    *(("part", pa.int32()), ("id", pa.int32()), ("mean", pa.float64()))
+]
+MEANS = RowKind("domain_means", pa.schema(_ANSWERED))
+"""The mean rank of the pages of a host's domain; the host by its number in a file."""
+
+
+@dataclass(frozen=True)
+class DomainMeansJob:
+    """What every task needs to know."""
+
+    graph: StoredGraph
+    scratch: Folder
+    destinations: int
+    """How many tasks add up the sums of domains."""
+
+
+@dataclass(frozen=True, slots=True)
+class BeginningsTaskResult:
+    """How much more likely than at others a surfer begins at each node of a task, and the sum."""
+
+    teleport: VectorPiece
+    total: float
+
+
+def send_sums(job: DomainMeansJob, numbered: tuple[int, RankTask], outbox: Outbox) -> None:
+    """Sends the sums of a task's hosts to the destinations of their domains."""
+    number, task = numbered
+    ranks = _ranks_of(job, task)
+    for part in task.parts:
+        local = LocalHosts.of(job.graph, part)
+        count = len(local.hosts)
+        if not count:
+            continue
+        has_host = local.of_nodes >= 0
+        of_nodes = local.of_nodes[has_host]
+        names = pa.array(local.groups(NodeGroup.DOMAIN), pa.string())
+        rows = pa.table(
+            [
+                names,
+                np.bincount(of_nodes, weights=_part_of(job, task, part, ranks)[has_host]),
+                np.bincount(of_nodes),
+                np.full(count, number, dtype=np.int32),
+                np.full(count, part, dtype=np.int32),
+                np.arange(count, dtype=np.int32),
+            ],
+            schema=SUMS.schema,
+        )
+        outbox.send(SUMS, rows, buckets_of(names, job.destinations))
+
+
+def send_means(number: int, received: Received, outbox: Outbox) -> None:
+    """Tells all who sent a sum the mean of the domain."""
+    for found in NewRows.received(received, SUMS, "name").ranges():
+        rows = found.rows
+        if rows.num_rows == 0:
+            continue
+        codes = as_array(rows["name"]).dictionary_encode()
+        domains = codes.indices.to_numpy(zero_copy_only=False)
+        ranks = np.bincount(domains, weights=rows["rank"].to_numpy())
+        pages = np.bincount(domains, weights=rows["pages"].to_numpy())
+        means = (ranks / pages)[domains]
+        answers = pa.table([rows["part"], rows["id"], means], schema=MEANS.schema)
+        outbox.send(MEANS, answers, rows["task"].to_numpy())
+
+
+def write_beginnings(
+    job: DomainMeansJob, task: RankTask, received: Received
+) -> BeginningsTaskResult:
+    """Where a surfer begins: at a page by its domain's mean, and by what was asked for before.
+    A page without a host has only itself."""
+    ranks = _ranks_of(job, task)
+    answers = pa.concat_tables([MEANS.schema.empty_table(), *received.tables(MEANS)])
+    of_part, ids = answers["part"].to_numpy(), answers["id"].to_numpy()
+    means = answers["mean"].to_numpy()
+    found: list[Floats] = [np.zeros(0)]
+    for part in task.parts:
+        local = LocalHosts.of(job.graph, part)
+        by_host = np.full(len(local.hosts) + 1, np.nan)
+        by_host[ids[of_part == part]] = means[of_part == part]
+        values = by_host[local.of_nodes]
+        own = _part_of(job, task, part, ranks)
+        found.append(np.where(local.of_nodes >= 0, values, own))
+    teleport = np.concatenate(found)
+    assert not np.isnan(teleport).any()
+    if task.teleport is not None:
+        teleport = teleport * read_piece(job.scratch, task.teleport)
+    first, _ = job.graph.nodes_of(task.parts)
+    piece = write_piece(job.scratch, f"teleport-{first}", first, teleport)
+    return BeginningsTaskResult(piece, float(teleport.sum()))
+
+
+def _ranks_of(job: DomainMeansJob, task: RankTask) -> Floats:
+    assert task.scores is not None
+    return read_piece(job.scratch, task.scores)
+
+
+def _part_of(job: DomainMeansJob, task: RankTask, part: int, values: Floats) -> Floats:
+    """Those of one file, of values of all files of a task."""
+    begin, _ = job.graph.nodes_of(task.parts)
+    first, end = job.graph.range_of(part)
+    return values[first - begin : end - begin]

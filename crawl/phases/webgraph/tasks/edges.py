@@ -1,0 +1,158 @@
+"""Links as pairs of numbers: sent to the nodes that they lead to, sorted there and written."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from crawl.counters import Counters
+from crawl.model.derived_tables import WEBGRAPH_EDGES
+from crawl.phases.webgraph.tasks.link_rules import LinkRules
+from crawl.phases.webgraph.tasks.nodes import Endpoints, OutlinksFile, numbers_of
+from crawl.storage.folder import Folder
+from crawl.storage.layout import number_of
+from crawl.storage.manifest import BucketFile
+from crawl.tables.bucket_files import BucketTarget, BucketWriter
+from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.urls.hosts import hosts_of
+
+Numbers = npt.NDArray[np.int64]
+
+EDGES = RowKind(
+    "edges",
+    pa.schema([("destination", pa.int64()), ("source", pa.int64()), ("site", pa.int64())]),
+)
+"""A link, and a number of the site that it comes from."""
+
+EDGE_GROUP_ROWS = 1 << 20
+"""Edges in a row group: what a task that streams them has in memory."""
+_MOST_ROWS = 1 << 22
+"""Edges that are sorted at once."""
+
+
+@dataclass(frozen=True)
+class SendEdgesJob:
+    """What every task of the step needs to know."""
+
+    folder: Folder
+    rules: LinkRules
+    offsets: Numbers
+    """The number of the first node of every slice."""
+    bounds: Numbers
+    """The number of the first node of every file of nodes, and of nodes at the end."""
+
+
+def send_edges(job: SendEdgesJob, task: OutlinksFile, received: Received, outbox: Outbox) -> None:
+    """Sends the links of a file to the files of nodes that they lead to."""
+    found = Endpoints.of(job.folder, task.file)
+    numbers = numbers_of(len(found.urls), job.offsets, received)
+    destinations = numbers[found.targets]
+    rows = pa.table(
+        [
+            destinations,
+            np.repeat(numbers[found.pages], found.outlinks),
+            np.repeat(_sites(job.rules, found), found.outlinks),
+        ],
+        schema=EDGES.schema,
+    )
+    parts = np.searchsorted(job.bounds, destinations, side="right") - 1
+    outbox.send(EDGES, rows, parts)
+
+
+def _sites(rules: LinkRules, found: Endpoints) -> Numbers:
+    """A number of the site of each page that links; of links of one site one counts."""
+    if not rules.is_limited:
+        return np.zeros(len(found.pages), dtype=np.int64)
+    urls = found.urls.take(found.pages)
+    sites: Any = rules.sites_of(urls, hosts_of(urls)).dictionary_encode()
+    names = sites.dictionary.to_pylist()
+    by_code = np.array([number_of(name) for name in names], dtype=np.uint64).view(np.int64)
+    chosen: Numbers = by_code[sites.indices.to_numpy(zero_copy_only=False)]
+    return chosen
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesTask:
+    """The nodes of a file, by their numbers."""
+
+    part: int
+    first: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesJob:
+    """What every task of the step needs to know."""
+
+    target: BucketTarget
+    is_limited: bool
+
+
+@dataclass(frozen=True, slots=True)
+class EdgesTaskResult:
+    """The file of edges; none where nothing leads to these nodes."""
+
+    file: BucketFile | None
+    counters: Counters
+
+
+def edges_target(folder: Folder, place: str) -> BucketTarget:
+    """Where new files of edges go: beside those of the nodes."""
+    return BucketTarget(WEBGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
+
+
+def write_edges(job: EdgesJob, task: EdgesTask, received: Received) -> EdgesTaskResult:
+    """Writes the edges into the nodes of a file, by destination and source."""
+    counters = Counters(edges=received.row_count(EDGES))
+    with BucketWriter(job.target, task.part) as writer:
+        for destinations, sources, sites in edge_ranges(task, received, EDGES):
+            order = np.lexsort((sources, destinations))
+            destinations, sources = destinations[order], sources[order]
+            limited = np.zeros(len(order), dtype=np.bool_)
+            if job.is_limited:
+                limited = _repeated(destinations, sites[order])
+            counters["edges_limited"] += int(np.count_nonzero(limited))
+            writer.write(pa.table([destinations, sources, limited], schema=WEBGRAPH_EDGES.schema))
+    return EdgesTaskResult(writer.files[0] if writer.files else None, counters)
+
+
+def _repeated(destinations: Numbers, sites: Numbers) -> npt.NDArray[np.bool_]:
+    """Whether another link from the same site to the same destination comes before."""
+    order = np.lexsort((sites, destinations))  # stable: of a site the first stays first
+    to, of = destinations[order], sites[order]
+    repeats = np.zeros(len(order), dtype=np.bool_)
+    repeats[order[1:]] = (to[1:] == to[:-1]) & (of[1:] == of[:-1])
+    return repeats
+
+
+def edge_ranges(
+    task: EdgesTask, received: Received, kind: RowKind
+) -> Iterator[tuple[Numbers, Numbers, Numbers]]:
+    """Edges, of which `kind` has the destination, the source and a number, in ascending ranges of
+    destinations that fit into memory, each in any order."""
+    total = received.row_count(kind)
+    if total == 0:
+        return
+    if total <= _MOST_ROWS:
+        yield _arrays(received.rows(kind))
+        return
+    counts = np.zeros(task.end - task.first, dtype=np.int64)
+    for rows in received.tables(kind):
+        counts += np.bincount(rows["destination"].to_numpy() - task.first, minlength=len(counts))
+    shares = np.cumsum(counts) // _MOST_ROWS
+    for share in np.unique(shares[counts > 0]).tolist():
+        gathered: list[pa.Table] = []
+        for rows in received.tables(kind):
+            chosen = shares[rows["destination"].to_numpy() - task.first] == share
+            gathered.append(rows.filter(pa.array(chosen)))
+        yield _arrays(pa.concat_tables(gathered))
+
+
+def _arrays(rows: pa.Table) -> tuple[Numbers, Numbers, Numbers]:
+    destinations, sources, numbers = (column.to_numpy() for column in rows.columns)
+    return destinations, sources, numbers

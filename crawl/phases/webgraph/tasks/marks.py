@@ -1,0 +1,143 @@
+"""Nodes that a list names: where a surfer begins, and whom nobody is to trust.
+
+The names lie in a file of the job's, each with the bucket of its pages (that of a domain may be
+any). A task reads those of its own nodes and leaves a number for every node: a piece of a vector
+that the iterations read.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.model.arrow import as_array
+from crawl.phases.webgraph.tasks.edges import EDGES
+from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.phases.webgraph.tasks.ranking import RankTask
+from crawl.phases.webgraph.tasks.vectors import VectorPiece, read_piece, write_piece
+from crawl.storage.folder import Folder, attempt_name
+from crawl.storage.layout import encoded
+from crawl.storage.parquet import each_group, open_table, open_writer
+from crawl.tables.exchange import Outbox
+from crawl.urls.domains import registered_domain
+
+_COLUMNS: list[tuple[str, pa.DataType]] = [
+    *(("name", pa.string()), ("is_url", pa.bool_()), ("bucket", pa.int32()))
+]
+NAMES = pa.schema(_COLUMNS)
+ANY_BUCKET = -1
+
+Flags = npt.NDArray[np.bool_]
+
+
+def write_names(scratch: Folder, stem: str, names: pa.Table) -> str:
+    """Writes a list to where tasks find it."""
+    path = attempt_name(stem)
+    with open_writer(scratch, path, NAMES) as writer:
+        writer.write(names)
+    return path
+
+
+@dataclass(frozen=True)
+class MarkJob:
+    """What every task of the step needs to know."""
+
+    graph: StoredGraph
+    scratch: Folder
+    seeds: str | None = None
+    """The file of names that a surfer begins at."""
+    denied: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MarkTaskResult:
+    """A number for every node of a task, by list, and how many nodes are on it."""
+
+    teleport: VectorPiece | None
+    voting: VectorPiece | None
+    seeds: int
+    denied: int
+
+
+def mark_nodes(job: MarkJob, task: RankTask) -> MarkTaskResult:
+    """Looks for the nodes of a task in the lists: seeds get 1, denied nodes have no vote."""
+    first, _ = job.graph.nodes_of(task.parts)
+    seeds = None if job.seeds is None else _named(job, job.seeds, task)
+    denied = None if job.denied is None else _named(job, job.denied, task)
+    return MarkTaskResult(
+        None
+        if seeds is None
+        else write_piece(job.scratch, f"teleport-{first}", first, seeds.astype(np.float64)),
+        None
+        if denied is None
+        else write_piece(job.scratch, f"voting-{first}", first, (~denied).astype(np.float64)),
+        0 if seeds is None else int(np.count_nonzero(seeds)),
+        0 if denied is None else int(np.count_nonzero(denied)),
+    )
+
+
+def _named(job: MarkJob, path: str, task: RankTask) -> Flags:
+    """Whether each node of a task is named."""
+    buckets = {job.graph.nodes[part].bucket for part in task.parts}
+    urls, hosts = _names_of(job.scratch, path, buckets)
+    found: list[Flags] = [np.zeros(0, np.bool_)]
+    for part in task.parts:
+        for _, rows in job.graph.node_groups(part, ["url", "host"]):
+            codes = encoded(rows["host"])
+            names: list[Any] = codes.dictionary.to_pylist()
+            by_code = np.array(
+                [host in hosts or registered_domain(host) in hosts for host in names], np.bool_
+            )
+            is_named = by_code[codes.indices.to_numpy(zero_copy_only=False)]
+            if len(urls):
+                is_named |= pc.is_in(as_array(rows["url"]), urls).to_numpy(zero_copy_only=False)
+            found.append(is_named)
+    return np.concatenate(found)
+
+
+def _names_of(scratch: Folder, path: str, buckets: set[int]) -> tuple[pa.Array[Any], set[str]]:
+    """URLs, and hosts or domains, of a list that may be in these buckets."""
+    wanted = np.array([ANY_BUCKET, *buckets], np.int32)
+    urls: list[pa.Array[Any]] = [pa.array([], pa.string())]
+    hosts: set[str] = set()
+    with open_table(scratch, path) as source:
+        for rows in each_group(source):
+            rows = rows.filter(pa.array(np.isin(rows["bucket"].to_numpy(), wanted)))
+            urls.append(as_array(rows.filter(rows["is_url"])["name"]))
+            others: list[Any] = rows.filter(pc.invert(rows["is_url"]))["name"].to_pylist()
+            hosts.update(others)
+    return pa.concat_arrays(urls), hosts
+
+
+@dataclass(frozen=True, slots=True)
+class TrustTaskResult:
+    """How far the nodes of a task are trusted, as votes and as beginnings."""
+
+    teleport: VectorPiece
+    voting: VectorPiece
+
+
+def trust_nodes(scratch: Folder, task: RankTask) -> TrustTaskResult:
+    """Makes votes of distrust, which `task.scores` is; nobody begins where he trusts nobody."""
+    assert task.scores is not None
+    first = task.scores.first
+    trusted = 1.0 - read_piece(scratch, task.scores)
+    teleport = trusted if task.teleport is None else trusted * read_piece(scratch, task.teleport)
+    return TrustTaskResult(
+        write_piece(scratch, f"teleport-{first}", first, teleport),
+        write_piece(scratch, f"voting-{first}", first, trusted),
+    )
+
+
+def send_turned(graph: StoredGraph, part: int, outbox: Outbox) -> None:
+    """Sends the edges into the nodes of a file, turned round, to the nodes that they leave."""
+    for block in graph.blocks(part):
+        nobody = np.zeros(len(block.sources), dtype=np.int64)
+        rows = pa.table([block.sources, block.destinations, nobody], schema=EDGES.schema)
+        parts = np.searchsorted(graph.bounds, block.sources, side="right") - 1
+        outbox.send(EDGES, rows, parts)

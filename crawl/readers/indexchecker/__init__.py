@@ -1,0 +1,1 @@
+"""The documents that a page would give."""

@@ -1,0 +1,113 @@
+"""The documents that a page would give, and what each index writer would be given of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.fetcher.drivers.single import PageVisit
+from crawl.interfaces.indexingfilter import IndexablePage
+from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
+from crawl.model.content import Content
+from crawl.model.datum import CrawlDatum
+from crawl.model.parse import Outlink, Parse, ParseStatus
+from crawl.model.status import Status
+from crawl.parsing.check import CheckedDocument, ParseChecker
+from crawl.phases.index.tasks.filter_chain import DocumentMaker
+from crawl.phases.index.tasks.writers import WriterSpec, active_writers
+from crawl.robots.answer import Deferred
+from crawl.urls.parse import host_of
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedIndexDocument:
+    """One document, or why there is none."""
+
+    url: str
+    reason: str
+    """Why it would not be indexed: `noindex`, `parse_failed`, `filtered`; empty where it would."""
+    writers: Mapping[str, Mapping[str, Any] | None]
+    """The fields that each writer would be given; None where it is not routed there."""
+    detail: str = ""
+    """More of the reason: what the server or its robots.txt said, where a redirect leads."""
+
+
+def not_fetched(visit: PageVisit) -> CheckedIndexDocument:
+    """What is told of a page that was not fetched."""
+    pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
+    targets = [record.url for record in visit.records if record.datum.status is Status.LINKED]
+    details = [record.datum.metadata.get(PROTOCOL_STATUS_KEY, "") for record in pages[-1:]]
+    details += [f"to {url}" for url in targets]
+    if not pages and isinstance(visit.rules, Deferred):
+        details.append(f"{visit.rules.reason} {visit.rules.detail}".strip())
+    if pages:
+        details += visit.reasons
+    reason = pages[-1].datum.status.label if pages else ", ".join(visit.reasons)
+    return CheckedIndexDocument(
+        visit.url, reason or "not fetched", {}, ", ".join(filter(None, details))
+    )
+
+
+class DocumentChecker:
+    """Makes documents of pages; to be closed."""
+
+    def __init__(self, config: Config) -> None:
+        self._maker = DocumentMaker.from_config(config)
+        self._writers: list[WriterSpec] = active_writers(config)
+        self._parser = ParseChecker(config)
+
+    def close(self) -> None:
+        self._parser.close()
+
+    def check(self, content: Content) -> list[CheckedIndexDocument]:
+        """The documents of a page, and of those inside it."""
+        return [self._checked(content, each) for each in self._parser.check(content).documents]
+
+    def _checked(self, content: Content, found: CheckedDocument) -> CheckedIndexDocument:
+        if "noindex" in found.directives.split():
+            return CheckedIndexDocument(found.url, "noindex", {})
+        if not found.is_parsed:
+            return CheckedIndexDocument(found.url, "parse_failed", {})
+        document = self._maker.make(_page(content, found), Counters())
+        if document is None:
+            return CheckedIndexDocument(found.url, "filtered", {})
+        given: dict[str, Mapping[str, Any] | None] = {}
+        for spec in self._writers:
+            matches = spec.when is None or spec.when.matcher()(document.fields)
+            given[spec.id] = spec.mapping.mapped(document).fields if matches else None
+        return CheckedIndexDocument(found.url, "", given)
+
+
+def _page(content: Content, found: CheckedDocument) -> IndexablePage:
+    links = (
+        Outlink(link.kept_as, link.link.anchor, link.link.rel, link.link.tag)
+        for link in found.links
+        if link.kept_as
+    )
+    parse = Parse(
+        found.url,
+        ParseStatus(found.status),
+        title=found.title,
+        text=found.text,
+        main_text=found.main_text,
+        outlinks=tuple(links),
+        canonical=found.canonical,
+        language=found.language,
+        directives=frozenset(found.directives.split()),
+        metadata=found.metadata,
+    )
+    datum = CrawlDatum(Status.FETCH_SUCCESS, content.fetch_time, score=1.0)
+    return IndexablePage(
+        found.url,
+        host_of(found.url) or "",
+        parse,
+        datum,
+        content.fetch_time,
+        mime_type=found.mime_type,
+        charset=found.charset,
+        signature=found.signature,
+        headers=content.headers,
+    )

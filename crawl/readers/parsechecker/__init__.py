@@ -1,0 +1,1 @@
+"""One page as the parser sees it."""

@@ -1,0 +1,1 @@
+"""What a crawl of a given size needs and costs."""

@@ -1,0 +1,1 @@
+"""Which plugins there are, and which are active."""

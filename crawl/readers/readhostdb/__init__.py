@@ -1,0 +1,1 @@
+"""The HostDb: its greatest hosts, and dumps of it."""

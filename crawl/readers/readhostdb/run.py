@@ -1,0 +1,100 @@
+"""readhostdb: the greatest hosts by a column, and dumps of the HostDb (of one host:
+crawl/phases/updatehostdb/tasks/find.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, TypeVar
+
+import pyarrow as pa
+
+from crawl.errors import UsageError
+from crawl.model.derived_tables import HOSTDB
+from crawl.phases.updatehostdb.tasks.read import (
+    SHOWN,
+    DumpHostsJob,
+    ReadHostsJob,
+    dump_hosts,
+    top_of_slice,
+)
+from crawl.readers.readdb.run import SUCCESS
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.manifest import Snapshot
+from crawl.storage.scan import require_column
+from crawl.tables.bucket_files import largest_first
+from crawl.tables.exchange import NOTHING, BlockSource, Outbox, Received
+from crawl.tables.runner import Runner
+from crawl.tables.slices import Slice, Slices
+
+Result = TypeVar("Result")
+
+
+def check_order(by: str) -> None:
+    """Raises UsageError where hosts cannot be sorted by a column."""
+    require_column(by, SHOWN, HOSTDB.name)
+    kind = HOSTDB.schema.field(by).type
+    if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_timestamp(kind)):
+        raise UsageError(f"hosts have no order by {by}, which is text")
+
+
+def check_columns(columns: tuple[str, ...]) -> None:
+    """Raises UsageError for columns that the HostDb does not have."""
+    for column in columns:
+        require_column(column, HOSTDB.names, HOSTDB.name)
+
+
+def top(
+    runner: Runner,
+    crawl_dir: CrawlDir,
+    snapshot: Snapshot,
+    by: str,
+    most: int,
+    matching: BlockSource | None = None,
+) -> list[dict[str, Any]]:
+    """The `most` hosts with the greatest values in a column, greatest first."""
+    check_order(by)
+    folder = crawl_dir.dataset(HOSTDB).folder
+    job = ReadHostsJob(folder, tuple(SHOWN), matching is not None)
+    found = _over_slices(
+        runner, snapshot, partial(top_of_slice, job, by, most), matching, "readhostdb: top"
+    )
+    every = [row for rows in found for row in rows]
+    every.sort(key=lambda row: row["host"])
+    # moments are texts here, and of one length: they sort as they should
+    known = [row for row in every if row[by] is not None]
+    unknown = [row for row in every if row[by] is None]
+    known.sort(key=lambda row: row[by], reverse=True)
+    return [*known, *unknown][:most]
+
+
+def dump(
+    runner: Runner, snapshot: Snapshot, job: DumpHostsJob, matching: BlockSource | None = None
+) -> int:
+    """Writes the wanted hosts into a folder that has room; returns how many."""
+    written = _over_slices(runner, snapshot, partial(dump_hosts, job), matching, "readhostdb: dump")
+    job.output.write(SUCCESS, b"")
+    return sum(written)
+
+
+def _over_slices(
+    runner: Runner,
+    snapshot: Snapshot,
+    function: Callable[[Slice, Received], Result],
+    matching: BlockSource | None,
+    step: str,
+) -> list[Result]:
+    slices = Slices.of(snapshot, snapshot.buckets)
+    tasks = largest_first(slices.stored())
+    if matching is None:
+        return runner.run(partial(_alone, function), tasks, step)
+    matches = runner.exchange(_send_nothing, (), len(slices), "readhostdb: expr", [matching])
+    return matches.run(function, [(task.number, task) for task in tasks], step)
+
+
+def _alone(function: Callable[[Slice, Received], Result], base: Slice) -> Result:
+    return function(base, NOTHING)
+
+
+def _send_nothing(task: None, outbox: Outbox) -> None:
+    """Where only a source sends."""

@@ -1,0 +1,1 @@
+"""The LinkDb: what links to a URL, and dumps of it."""

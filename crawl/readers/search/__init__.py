@@ -1,0 +1,1 @@
+"""Search in a crawl's embedded index."""

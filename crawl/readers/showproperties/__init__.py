@@ -1,0 +1,1 @@
+"""Every setting, and where its value came from."""

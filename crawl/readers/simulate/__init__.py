@@ -1,0 +1,1 @@
+"""How long a fetch would take, in virtual time."""

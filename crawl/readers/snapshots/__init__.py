@@ -1,0 +1,1 @@
+"""The kept states of a CrawlDb."""

@@ -1,0 +1,1 @@
+"""How far the segments of a crawl are, and what its phases cost."""

@@ -1,0 +1,1 @@
+"""Statistics of a crawl: names, answers by code, links, and pictures of them."""

@@ -1,0 +1,218 @@
+"""URLs of hosts, domains, suffixes or top-level domains by status: counted where they lie, added
+up where all counts of a name meet."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from crawl.model.answer_keys import CODE_KEY
+from crawl.model.arrow import as_array, as_mask, equals, required_schema, strings
+from crawl.model.status import DB_STATUSES, Status
+from crawl.readers.webstats.distribution import distribution_of
+from crawl.storage.folder import Folder
+from crawl.storage.layout import buckets_of, encoded
+from crawl.storage.manifest import BucketFile
+from crawl.storage.parquet import each_group, open_table
+from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.urls.domains import public_suffix, registered_domain, tld
+
+NAME_COUNTS = RowKind(
+    "name_counts",
+    required_schema({"name": pa.string(), **{status.label: pa.int64() for status in DB_STATUSES}}),
+)
+"""URLs of a name by status."""
+
+FETCHED = (Status.DB_FETCHED, Status.DB_NOTMODIFIED)
+"""What Nutch counts as fetched."""
+_DONE = {
+    "redirected": (Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM),
+    "duplicates": (Status.DB_DUPLICATE,),
+    "gone": (Status.DB_GONE,),
+    "parse_failed": (Status.DB_PARSE_FAILED,),
+    "orphans": (Status.DB_ORPHAN,),
+}
+"""What is neither fetched nor waiting to be: nothing is left to do about such URLs."""
+NO_SUFFIX = "(none)"
+"""Stands for the suffix of a host that has none: an address, a name of one's own network."""
+_FETCHED_PLACES = [DB_STATUSES.index(status) for status in FETCHED]
+_UNFETCHED_PLACE = DB_STATUSES.index(Status.DB_UNFETCHED)
+
+
+class NameKind(StrEnum):
+    """By what is counted."""
+
+    HOST = "host"
+    DOMAIN = "domain"
+    SUFFIX = "suffix"
+    TLD = "tld"
+
+
+_NAMES: Mapping[NameKind, Callable[[str], str]] = {
+    NameKind.HOST: lambda host: host,
+    NameKind.DOMAIN: registered_domain,
+    NameKind.SUFFIX: lambda host: public_suffix(host) or NO_SUFFIX,
+    NameKind.TLD: lambda host: tld(host) or NO_SUFFIX,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class NameJob:
+    """What all tasks share."""
+
+    crawldb: Folder
+    kind: NameKind
+    destinations: int
+    top: int
+    """How many names are told."""
+
+
+@dataclass(slots=True)
+class NameSummary:
+    """What is known of all names together, and of the largest."""
+
+    names: int = 0
+    whole_names: int = 0
+    """Names none of whose URLs waits to be fetched."""
+    begun_names: int = 0
+    """Names of which any URL is fetched."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    top: list[tuple[str, tuple[int, ...]]] = field(default_factory=list)
+    """By URLs fetched, then by URLs; with the counts of each status of DB_STATUSES."""
+    fetched_sizes: Counter[int] = field(default_factory=Counter)
+    """How many names have so many URLs fetched."""
+    sizes: Counter[int] = field(default_factory=Counter)
+    """How many names have so many URLs."""
+
+    def add(self, other: NameSummary) -> None:
+        self.names += other.names
+        self.whole_names += other.whole_names
+        self.begun_names += other.begun_names
+        self.statuses += other.statuses
+        self.top += other.top
+        self.fetched_sizes += other.fetched_sizes
+        self.sizes += other.sizes
+
+
+def fetched_of(counts: tuple[int, ...]) -> int:
+    """How many of the URLs are fetched."""
+    return sum(counts[place] for place in _FETCHED_PLACES)
+
+
+def completeness(counts: Sequence[int]) -> dict[str, Any]:
+    """What URLs, counted by the statuses of DB_STATUSES, have come to: fetched, unfetched, or done
+    in another way; `not_fetched` is Nutch's UNFETCHED, all that is not fetched."""
+    of = dict(zip(DB_STATUSES, counts, strict=True))
+    urls, fetched, unfetched = (
+        sum(counts),
+        sum(of[each] for each in FETCHED),
+        counts[_UNFETCHED_PLACE],
+    )
+    return {
+        "fetched": fetched,
+        "unfetched": unfetched,
+        **{name: sum(of[each] for each in statuses) for name, statuses in _DONE.items()},
+        "not_fetched": urls - fetched,
+        "share": (urls - unfetched) / urls if urls else 1.0,
+    }
+
+
+def by_size(entry: tuple[str, tuple[int, ...]]) -> tuple[int, int, str]:
+    """The order of names: most fetched first, then most URLs."""
+    name, counts = entry
+    return -fetched_of(counts), -sum(counts), name
+
+
+def send_counts(job: NameJob, file: BucketFile, outbox: Outbox) -> None:
+    """Counts the URLs of a file, and sends each name's to where all of them meet."""
+    found: dict[str, np.ndarray[Any, Any]] = {}
+    codes_of = np.full(256, -1)
+    for place, status in enumerate(DB_STATUSES):
+        codes_of[int(status)] = place
+    with open_table(job.crawldb, file.path, host_codes=True, size=file.bytes) as source:
+        for rows in each_group(source, ["host", "status"]):
+            hosts = encoded(rows["host"])
+            names = [str(name) for name in hosts.dictionary.to_pylist()]
+            places = codes_of[rows["status"].to_numpy().view(np.uint8)]
+            known = places >= 0
+            codes = hosts.indices.to_numpy(zero_copy_only=False).astype(np.int64)[known]
+            width = len(DB_STATUSES)
+            counts = np.bincount(codes * width + places[known], minlength=len(names) * width)
+            for host, row in zip(names, counts.reshape(-1, width), strict=True):
+                if row.any():
+                    name = _NAMES[job.kind](host)
+                    found[name] = found[name] + row if name in found else row
+    if not found:
+        return
+    names_column = pa.array(list(found), pa.string())
+    matrix = np.stack(list(found.values()))
+    columns = [names_column, *(pa.array(matrix[:, place]) for place in range(matrix.shape[1]))]
+    table = pa.Table.from_arrays(columns, schema=NAME_COUNTS.schema)
+    outbox.send(NAME_COUNTS, table, buckets_of(names_column, job.destinations))
+
+
+def summarize_names(job: NameJob, number: int, received: Received) -> NameSummary:
+    """Adds up the counts of the names that meet here."""
+    rows = received.rows(NAME_COUNTS)
+    if not rows.num_rows:
+        return NameSummary()
+    labels = [status.label for status in DB_STATUSES]
+    added = rows.group_by("name", use_threads=False).aggregate([(each, "sum") for each in labels])
+    matrix = np.stack([added[f"{label}_sum"].to_numpy() for label in labels], axis=1)
+    names = as_array(added["name"])
+    urls, fetched = matrix.sum(axis=1), matrix[:, _FETCHED_PLACES].sum(axis=1)
+    likely = np.lexsort((-urls, -fetched))
+    # names of the same size are told in the order of their names
+    last = likely[min(job.top, len(likely)) - 1] if job.top else likely[0]
+    ties = (fetched > fetched[last]) | ((fetched == fetched[last]) & (urls >= urls[last]))
+    chosen = np.flatnonzero(ties) if job.top else likely[:0]
+    told = zip(strings(names.take(chosen)), matrix[chosen].tolist(), strict=True)
+    top = sorted(((name, tuple(counts)) for name, counts in told), key=by_size)[: job.top]
+    return NameSummary(
+        len(names),
+        int(np.count_nonzero(matrix[:, _UNFETCHED_PLACE] == 0)),
+        int(np.count_nonzero(fetched)),
+        Counter(
+            {label: int(total) for label, total in zip(labels, matrix.sum(axis=0), strict=True)}
+        ),
+        top,
+        distribution_of(fetched[fetched > 0]),
+        distribution_of(urls),
+    )
+
+
+UNFETCHED = "UNFETCHED"
+"""Nutch's word for a URL without an answer."""
+
+
+def count_codes(crawldb: Folder, file: BucketFile) -> Counter[tuple[str, int]]:
+    """The URLs of a file by the code of their last answer, and by status."""
+    found: Counter[tuple[str, int]] = Counter()
+    with open_table(crawldb, file.path, size=file.bytes) as source:
+        for rows in each_group(source, ["status", "metadata"]):
+            metadata = as_array(rows["metadata"])
+            keys, items = metadata.keys, metadata.items  # type: ignore[attr-defined]
+            offsets = metadata.offsets.to_numpy()  # type: ignore[attr-defined]
+            first = int(offsets[0])
+            length = int(offsets[-1]) - first
+            is_code = as_mask(equals(keys, CODE_KEY))
+            # keys and items lie from the offsets' own beginning
+            is_code = is_code[first : first + length]
+            places = np.flatnonzero(is_code)
+            owners = np.searchsorted(offsets - first, places, side="right") - 1
+            texts = items.take(pa.array(places + first)).dictionary_encode()
+            codes = np.zeros(rows.num_rows, np.int64)
+            codes[owners] = texts.indices.to_numpy(zero_copy_only=False).astype(np.int64) + 1
+            names = [UNFETCHED, *(str(text) for text in texts.dictionary.to_pylist())]
+            status = rows["status"].to_numpy().view(np.uint8).astype(np.int64)
+            pairs, counts = np.unique(codes * 256 + status, return_counts=True)
+            for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
+                code, value = divmod(pair, 256)
+                found[(names[code], value)] += count
+    return found

@@ -1,0 +1,203 @@
+"""A file of the CrawlDb written for others to read: Parquet, CSV, JSON lines or text.
+
+CSV columns and JSON keys are those of Nutch's readdb, so that scripts carry over. Parquet and
+JSON keep every value. CSV and text are for people: what servers said is escaped for terminals,
+and a CSV cell that a spreadsheet would run as a formula gets an apostrophe.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from crawl.clock import as_text
+from crawl.model.datum import CrawlDatum
+from crawl.model.records import to_records
+from crawl.model.status import Status
+from crawl.model.tables import CRAWLDB
+from crawl.phases.generate.tasks.scan import MATCHING
+from crawl.printable import csv_cell, json_text, printable
+from crawl.storage.folder import Folder
+from crawl.storage.parquet import open_writer
+from crawl.tables.bucket_files import stored_groups
+from crawl.tables.exchange import Received
+from crawl.tables.slices import Slice
+
+
+class DumpFormat(StrEnum):
+    PARQUET = "parquet"
+    CSV = "csv"
+    JSON = "json"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class RecordFilter:
+    """Which records to dump; every condition that is set must hold."""
+
+    status: Status | None = None
+    regex: str | None = None
+    """Must match the whole URL."""
+    min_retries: int | None = None
+    sample: float | None = None
+    """A share of the records, chosen by chance."""
+    seed: int = 0
+
+    def of(self, rows: pa.Table, group: int, base: Slice) -> pa.Table:
+        chosen = np.ones(rows.num_rows, dtype=bool)
+        if self.status is not None:
+            chosen &= rows["status"].to_numpy() == int(self.status)
+        if self.min_retries is not None:
+            chosen &= rows["retries"].to_numpy() >= self.min_retries
+        if self.sample is not None:
+            place = [base.place] if base.place else []
+            chance = np.random.default_rng([self.seed, base.bucket, group, *place])
+            chosen &= chance.random(rows.num_rows) < self.sample
+        if self.regex is not None:
+            matched = pc.match_substring_regex(rows["url"], f"^(?:{self.regex})$")
+            chosen &= matched.to_numpy()
+        return rows.filter(pa.array(chosen))
+
+
+@dataclass(frozen=True, slots=True)
+class DumpJob:
+    """What every task needs to know."""
+
+    crawldb: Folder
+    output: Folder
+    format: DumpFormat
+    wanted: RecordFilter
+    has_expr: bool = False
+    """Whether only those rows are wanted whose numbers are received."""
+
+
+def dump_slice(job: DumpJob, base: Slice, received: Received) -> int:
+    """Writes the slice's wanted records; returns how many."""
+    tables = _wanted(job, base, received)
+    first = next(tables, None)
+    if first is None:
+        return 0
+    place = "" if base.is_whole else f"-{base.place:05d}"
+    name = f"part-{base.bucket:05d}{place}.{_SUFFIX[job.format]}"
+    if job.format is DumpFormat.PARQUET:
+        with open_writer(job.output, name, CRAWLDB.schema, whole=True) as writer:
+            writer.write(first)
+            for table in tables:
+                writer.write(table)
+        return writer.rows
+    render = _RENDER[job.format]
+    rows = 0
+    with job.output.open_write(name, whole=True) as stream:
+        if job.format is DumpFormat.CSV:
+            stream.write(_csv_line(CSV_COLUMNS))
+        for table in (first, *tables):
+            rows += table.num_rows
+            stream.write(b"".join(render(url, datum) for url, datum in to_records(table)))
+    return rows
+
+
+def _wanted(job: DumpJob, base: Slice, received: Received) -> Iterator[pa.Table]:
+    matching = received.rows(MATCHING)["row"].to_numpy() if job.has_expr else None
+    start = 0
+    for number, rows in enumerate(stored_groups(job.crawldb, base.files)):
+        size = rows.num_rows
+        if matching is not None:
+            rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
+        start += size
+        rows = job.wanted.of(rows, number, base)
+        if rows.num_rows:
+            yield rows
+
+
+CSV_COLUMNS = [
+    "Url",
+    "Status code",
+    "Status name",
+    "Fetch Time",
+    "Modified Time",
+    "Retries since fetch",
+    "Retry interval seconds",
+    "Retry interval days",
+    "Score",
+    "Signature",
+    "Metadata",
+]
+
+
+def _csv_line(values: list[Any]) -> bytes:
+    line = io.StringIO()
+    csv.writer(line, lineterminator="\n").writerow(values)
+    return line.getvalue().encode()
+
+
+def _as_csv(url: str, datum: CrawlDatum) -> bytes:
+    record = as_record(url, datum)
+    record["metadata"] = "|||".join(f"{key}:{value}" for key, value in datum.metadata.items())
+    cells = (csv_cell(value) if isinstance(value, str) else value for value in record.values())
+    return _csv_line(list(cells))
+
+
+def _as_json(url: str, datum: CrawlDatum) -> bytes:
+    return json_text(as_record(url, datum)).encode() + b"\n"
+
+
+def as_record(url: str, datum: CrawlDatum) -> dict[str, Any]:
+    """A record under Nutch's JSON keys."""
+    return {
+        "url": url,
+        "statusCode": int(datum.status),
+        "statusName": datum.status.label,
+        "fetchTime": as_text(datum.fetch_time),
+        "modifiedTime": as_text(datum.modified_time) if datum.modified_time else None,
+        "retriesSinceFetch": datum.retries,
+        "retryIntervalSeconds": datum.fetch_interval,
+        "retryIntervalDays": round(datum.fetch_interval / 86_400, 3),
+        "score": datum.score,
+        "signature": datum.signature.hex() if datum.signature else None,
+        "metadata": dict(datum.metadata),
+    }
+
+
+def as_paragraph(url: str, datum: CrawlDatum) -> str:
+    """A record for people to read; what came from outside is escaped."""
+    modified = as_text(datum.modified_time) if datum.modified_time else "unknown"
+    days = datum.fetch_interval / 86_400
+    lines = [
+        printable(url),
+        f"  status          {int(datum.status)} ({datum.status.label})",
+        f"  fetch time      {as_text(datum.fetch_time)}",
+        f"  modified time   {modified}",
+        f"  retries         {datum.retries}",
+        f"  fetch interval  {datum.fetch_interval} s ({days:.1f} d)",
+        f"  score           {datum.score:g}",
+        f"  signature       {datum.signature.hex() if datum.signature else 'none'}",
+    ]
+    lines += [
+        printable(f"  metadata        {key} = {value}") for key, value in datum.metadata.items()
+    ]
+    return "\n".join(lines)
+
+
+def _as_text(url: str, datum: CrawlDatum) -> bytes:
+    return (as_paragraph(url, datum) + "\n\n").encode()
+
+
+_SUFFIX = {
+    DumpFormat.PARQUET: "parquet",
+    DumpFormat.CSV: "csv",
+    DumpFormat.JSON: "jsonl",
+    DumpFormat.TEXT: "txt",
+}
+_RENDER: dict[DumpFormat, Callable[[str, CrawlDatum], bytes]] = {
+    DumpFormat.CSV: _as_csv,
+    DumpFormat.JSON: _as_json,
+    DumpFormat.TEXT: _as_text,
+}

@@ -1,0 +1,182 @@
+"""Runner: maps a function over tasks, or lets tasks send rows to each other. Spark is one, this
+process another.
+
+Work on buckets asks for a Runner, so that a test or a small read needs no JVM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Generic, Protocol, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from crawl.tables.exchange import (
+    NOTHING,
+    Addressed,
+    Block,
+    BlockSource,
+    Exchange,
+    OfTuple,
+    Outbox,
+    Received,
+    StoredBlocks,
+)
+from crawl.telemetry.task import observe_tasks
+
+Task = TypeVar("Task")
+Result = TypeVar("Result")
+
+
+class Runner(Protocol):
+    """Maps a function over tasks."""
+
+    def run(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
+    ) -> list[Result]:
+        """`function` of each task, in the order of `tasks`.
+
+        Tasks are started in the given order: put the largest first. `function`, tasks and
+        results must be picklable, `function` must not depend on what another task did, and
+        it may be called again for a task whose first attempt was lost. A CrawlError raised
+        by it is raised here, of the same type and with the same message. `step` names the
+        work for people: "generate: scan".
+        """
+        ...
+
+    def exchange(
+        self,
+        function: Callable[[Task, Outbox], Result],
+        tasks: Sequence[Task],
+        destinations: int,
+        step: str,
+        sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
+    ) -> Exchange[Result]:
+        """Has the tasks send rows to numbered destinations (crawl/tables/exchange.py).
+
+        Nothing is called before somebody wants to have the rows or the results. What holds
+        for `function` in `run` holds here. `sources` bring further blocks. `rows`: as many, about,
+        as the exchange and those that follow from it work on in all; where they are few, the
+        runner may have several tasks, or destinations, worked on one after the other.
+        """
+        ...
+
+
+class InProcess:
+    """Runs the tasks in this process: one after the other, or in `threads` threads."""
+
+    def __init__(self, threads: int = 1) -> None:
+        self._threads = max(1, threads)
+
+    def run(
+        self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
+    ) -> list[Result]:
+        work = observe_tasks(function, step, away=False)
+        if self._threads == 1 or len(tasks) <= 1:
+            return work.results([work.function(task) for task in tasks])
+        with ThreadPoolExecutor(min(self._threads, len(tasks))) as pool:
+            futures = [pool.submit(work.function, task) for task in tasks]
+            try:
+                return work.results([future.result() for future in futures])
+            except BaseException:
+                pool.shutdown(wait=False, cancel_futures=True)
+                raise
+
+    def exchange(
+        self,
+        function: Callable[[Task, Outbox], Result],
+        tasks: Sequence[Task],
+        destinations: int,
+        step: str,
+        sources: Sequence[BlockSource] = (),
+        *,
+        rows: int | None = None,
+    ) -> Exchange[Result]:
+        given = [(task, Outbox(number)) for number, task in enumerate(tasks)]
+        blocks: list[Block] = []
+        for source in sources:
+            assert isinstance(source, StoredBlocks)  # the only one that this process has
+            blocks += source.blocks
+        return _InMemory(
+            self,
+            destinations,
+            lambda: self.run(OfTuple(function), given, step),
+            [outbox for _, outbox in given],
+            blocks,
+        )
+
+
+class _InMemory(Generic[Result]):
+    """An exchange within this process."""
+
+    def __init__(
+        self,
+        runner: InProcess,
+        destinations: int,
+        send: Callable[[], list[Result]],
+        outboxes: Sequence[Outbox],
+        blocks: Sequence[Block] = (),
+    ) -> None:
+        self._runner = runner
+        self._destinations = destinations
+        self._send = send
+        self._outboxes = outboxes
+        self._blocks = blocks
+        self._results: list[Result] | None = None
+        self._received: dict[int, list[bytes]] = {}
+
+    def results(self) -> list[Result]:
+        if self._results is None:
+            results = self._send()
+            for destination, block in self._blocks:
+                self._received.setdefault(destination, []).append(block)
+            for outbox in self._outboxes:
+                for destination, block in outbox.blocks:
+                    assert 0 <= destination < self._destinations
+                    self._received.setdefault(destination, []).append(block)
+            self._results = results
+        return self._results
+
+    def row_counts(self) -> npt.NDArray[np.int64]:
+        self.results()
+        counts = np.zeros(self._destinations, dtype=np.int64)
+        for outbox in self._outboxes:
+            for destination, rows in outbox.rows.items():
+                counts[destination] += rows
+        return counts
+
+    def run(
+        self,
+        function: Callable[[Task, Received], Any],
+        tasks: Sequence[Addressed[Task]],
+        step: str,
+    ) -> list[Any]:
+        given = [(task, self._at(destination)) for destination, task in tasks]
+        return self._runner.run(OfTuple(function), given, step)
+
+    def send(
+        self,
+        function: Callable[[Task, Received, Outbox], Any],
+        tasks: Sequence[Addressed[Task]],
+        destinations: int,
+        step: str,
+    ) -> Exchange[Any]:
+        outboxes = [Outbox(number) for number in range(len(tasks))]
+
+        def send() -> list[Any]:
+            given = [
+                (task, self._at(destination), outbox)
+                for (destination, task), outbox in zip(tasks, outboxes, strict=True)
+            ]
+            return self._runner.run(OfTuple(function), given, step)
+
+        return _InMemory(self._runner, destinations, send, outboxes)
+
+    def _at(self, destination: int) -> Received:
+        self.results()
+        blocks = self._received.get(destination)
+        return NOTHING if blocks is None else Received(blocks)
