@@ -27,7 +27,7 @@ if sys.version_info < (3, 11):  # noqa: UP036
     sys.exit(f"crawl: needs Python 3.11 or newer, this is {sys.version.split()[0]}")
 
 if TYPE_CHECKING:
-    from crawl.api import (
+    from crawl.api.crawl import (
         Crawl,
         check_url,
         fetch_page,
@@ -63,7 +63,7 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'crawl' has no attribute {name!r}")
     from importlib import import_module
 
-    home = import_module("crawl.errors" if name == "CrawlError" else "crawl.api")
+    home = import_module("crawl.errors" if name == "CrawlError" else "crawl.api.crawl")
     value = getattr(home, name)
     globals()[name] = value
     return value

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import Any
 
 from crawl.config import Config, Property
 from crawl.config.load import load
-from crawl.errors import PluginError
+from crawl.errors import PluginError, UsageError
 
 
 def load_declared(
@@ -28,6 +29,13 @@ def load_declared(
         of_setting=_of_setting,
         settings=settings,
     )
+
+
+def load_configuration(settings: Mapping[str, object] | None, conf: str | Path | None) -> Config:
+    """The layers of the configuration, checked: defaults, the site file, then these settings."""
+    if settings is not None and not isinstance(settings, Mapping):
+        raise UsageError(f"settings: expected a mapping of names to values, got {settings!r}")
+    return load_declared(conf=conf, environ=os.environ, settings=settings)
 
 
 def properties_in_use(config: Config) -> Iterator[Property[Any]]:

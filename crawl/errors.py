@@ -6,6 +6,7 @@
     ├── ConfigError            a property with a wrong name, type, unit or value
     ├── PluginError            a plugin that cannot be found, loaded or configured
     ├── EnvironmentFault       the machine lacks something: Java, Python, a master
+    ├── Cancelled              whoever holds the operation wanted it to end
     └── StorageError           a path that cannot be read or written
         ├── DamagedFile        a file of the crawl that is not as it was written
         ├── Locked             somebody else is writing the dataset
@@ -49,6 +50,12 @@ class EnvironmentFault(CrawlError):
     """The machine lacks something that the command needs."""
 
     may_pass = True
+
+
+class Cancelled(CrawlError):
+    """Whoever holds the operation wanted it to end; what it had not published is not there."""
+
+    exit_code = 130
 
 
 class StorageError(CrawlError):

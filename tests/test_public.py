@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 import crawl
-from crawl.api import Crawl
+from crawl.api.crawl import Crawl
 from crawl.cli.main import COMMANDS
 from crawl.clock import SystemClock
 from crawl.config import Config

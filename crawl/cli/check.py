@@ -12,7 +12,7 @@ from crawl.cli.common.output import print_json, print_table, remark
 from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.facade.prechecks import require_folder
+from crawl.driver.prechecks import require_folder
 from crawl.phases.check.locks import found_locks
 from crawl.phases.check.run import check_crawl, index_remarks, repair_crawl
 from crawl.storage.checking import CheckFault, CheckProgress, CheckResult

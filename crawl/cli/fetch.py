@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.common.counter_rows import counter_rows
 from crawl.cli.common.if_due import find_due_work, if_due_option
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
@@ -18,6 +17,7 @@ from crawl.cli.common.output import print_json, print_remarks, print_table, rema
 from crawl.cli.main import INTERRUPTED
 from crawl.config import Config
 from crawl.facade.results import Interrupted, PhaseResult
+from crawl.operations.shown import counter_rows
 from crawl.spark.runners import SparkOptions
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import click
 
-from crawl.cli.common.counter_rows import counter_rows
 from crawl.cli.common.if_due import with_if_due
 from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import (
@@ -17,6 +16,7 @@ from crawl.cli.common.options import (
 )
 from crawl.cli.common.output import print_json, print_remarks, print_table, remark
 from crawl.config import Config
+from crawl.operations.shown import counter_rows
 from crawl.spark.runners import SparkOptions
 
 

@@ -11,6 +11,7 @@ do (for schedulers, see due.py), 130 interrupted.
 from __future__ import annotations
 
 import importlib
+import importlib.util
 import logging
 import os
 import sys
@@ -26,67 +27,12 @@ from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError
 from crawl.hints import program
 from crawl.masking import masked_text
+from crawl.operations.registry import commands
 from crawl.printable import one_line
 from crawl.telemetry import logs
 
-COMMANDS: dict[str, tuple[str, str]] = {
-    "demo": ("crawl.cli.demo", "two rounds on a bundled synthetic web, without a network"),
-    "run": ("crawl.cli.run", "crawl in rounds: all phases, one after the other"),
-    "inject": ("crawl.cli.inject", "add seed URLs to the CrawlDb"),
-    "sitemap": ("crawl.cli.sitemap", "add the URLs that sites list in their sitemaps"),
-    "refresh": ("crawl.cli.refresh", "make the URLs of a host or pattern due now"),
-    "generate": ("crawl.cli.generate", "select due URLs into new segments"),
-    "fetch": ("crawl.cli.fetch", "fetch a segment, politely"),
-    "parse": ("crawl.cli.parse", "extract text, data and links from a fetched segment"),
-    "updatedb": ("crawl.cli.updatedb", "merge fetched segments into the CrawlDb"),
-    "invertlinks": ("crawl.cli.invertlinks", "merge the links of parsed segments into the LinkDb"),
-    "mergelinkdb": ("crawl.cli.mergelinkdb", "merge the LinkDbs of other crawls"),
-    "webgraph": ("crawl.cli.webgraph", "take the links of parsed segments into the link graph"),
-    "linkrank": ("crawl.cli.linkrank", "rank the pages of the link graph"),
-    "hostgraph": ("crawl.cli.hostgraph", "make and rank the graph of hosts or domains"),
-    "scoreupdater": ("crawl.cli.scoreupdater", "make the link graph's scores the CrawlDb's"),
-    "nodedumper": ("crawl.cli.nodedumper", "pages, hosts or domains by links or score"),
-    "nodereader": ("crawl.cli.nodereader", "what the link graph knows of a page"),
-    "updatehostdb": ("crawl.cli.updatehostdb", "count what each host is like, for generate"),
-    "dedup": ("crawl.cli.dedup", "mark pages that the crawl has more than once"),
-    "index": ("crawl.cli.index", "make documents of pages for the index writers"),
-    "clean": ("crawl.cli.clean", "delete stale documents from the index writers"),
-    "search": ("crawl.cli.search", "search the pages of the embedded index"),
-    "export": ("crawl.cli.export", "write pages as a dataset: text or Markdown, with metadata"),
-    "simulate": ("crawl.cli.simulate", "predict how long a fetch takes, without sending a byte"),
-    "plan": ("crawl.cli.plan", "estimate nodes, hours, storage and cost of a crawl"),
-    "status": ("crawl.cli.status", "progress of the segments, also while they are fetched"),
-    "readdb": ("crawl.cli.readdb", "statistics, lookups and dumps of the CrawlDb"),
-    "readhostdb": ("crawl.cli.readhostdb", "what each host is like: lookups, tops and dumps"),
-    "readlinkdb": ("crawl.cli.readlinkdb", "which pages link to a URL, and dumps of the LinkDb"),
-    "dust": ("crawl.cli.dust", "find parts of URLs that make no difference"),
-    "mirrors": ("crawl.cli.mirrors", "find hosts that are copies of others"),
-    "domainstats": ("crawl.cli.domainstats", "pages by host, domain, suffix or TLD"),
-    "crawlcomplete": ("crawl.cli.crawlcomplete", "how much of each host or domain is fetched"),
-    "protocolstats": ("crawl.cli.protocolstats", "URLs by the HTTP code of their last answer"),
-    "linkstats": ("crawl.cli.linkstats", "links of the pages: degrees, most linked URLs"),
-    "snapshots": ("crawl.cli.snapshots", "list the snapshots of the CrawlDb"),
-    "rollback": ("crawl.cli.rollback", "make an older snapshot of the CrawlDb current"),
-    "gc": ("crawl.cli.gc", "drop old snapshots and unreferenced files"),
-    "check": ("crawl.cli.check", "find damaged files, and restore an intact state"),
-    "rebucket": ("crawl.cli.rebucket", "give a grown CrawlDb more buckets"),
-    "explain": ("crawl.cli.explain", "everything known about a URL, and what happens to it next"),
-    "indexchecker": ("crawl.cli.indexchecker", "the documents that pages would give"),
-    "filterchecker": (
-        "crawl.cli.filterchecker",
-        "which URLs the filters accept or reject, and why",
-    ),
-    "normalizerchecker": ("crawl.cli.normalizerchecker", "normalize URLs, step by step"),
-    "parsechecker": (
-        "crawl.cli.parsechecker",
-        "fetch and parse a page, and show the result",
-    ),
-    "robotsparser": ("crawl.cli.robotsparser", "which URLs a robots.txt allows"),
-    "plugin": ("crawl.cli.plugin", "list the plugins and which are active"),
-    "testweb": ("crawl.cli.testweb", "serve a synthetic web to test settings against"),
-    "showproperties": ("crawl.cli.showproperties", "every setting and where it came from"),
-}
-"""name → (module with the click command `command`, one line of help)."""
+COMMANDS = {name: (each.module, each.summary) for name, each in commands().items()}
+"""name → (module of the operation, one line of help)."""
 
 _log = logging.getLogger(__name__)
 
@@ -101,10 +47,15 @@ class LazyGroup(click.Group):
         return list(COMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        if cmd_name not in COMMANDS:
+        listed = commands().get(cmd_name)
+        if listed is None:
             return None
-        command: click.Command = importlib.import_module(COMMANDS[cmd_name][0]).command
-        return command
+        if importlib.util.find_spec(f"crawl.cli.{cmd_name}") is not None:  # not derived yet
+            command: click.Command = importlib.import_module(f"crawl.cli.{cmd_name}").command
+            return command
+        from crawl.cli.derived import command_of
+
+        return command_of(listed)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -8,7 +8,10 @@ from typing import Any
 
 import click
 
-from crawl.cli.common.amounts import (
+from crawl.cli.common.options import Command, json_option
+from crawl.cli.common.output import print_json, print_table, remark
+from crawl.errors import UsageError
+from crawl.operations.amounts import (
     BITS,
     COUNT,
     COUNT_OR_ZERO,
@@ -20,9 +23,6 @@ from crawl.cli.common.amounts import (
     format_count,
     format_time,
 )
-from crawl.cli.common.options import Command, json_option
-from crawl.cli.common.output import print_json, print_table, remark
-from crawl.errors import UsageError
 from crawl.planning.cluster import (
     EXAMPLE_PRICES,
     HOURS_A_DAY,

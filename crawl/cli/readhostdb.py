@@ -9,10 +9,10 @@ from crawl.cli.common.options import crawl_dir_argument, json_option, with_confi
 from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.model.dump_format import DumpFormat
 from crawl.phases.updatehostdb.tasks.read import as_host_paragraph
 from crawl.printable import printable
 from crawl.spark.runners import SparkOptions
-from crawl.tables.dump import DumpFormat
 
 NOT_FOUND = 1
 

@@ -7,8 +7,8 @@ import click
 from crawl.cli.common.options import json_option, with_config
 from crawl.cli.common.output import print_json, print_table, remark
 from crawl.config import Config
+from crawl.driver.prechecks import require_segments
 from crawl.errors import UsageError
-from crawl.facade.prechecks import require_segments
 from crawl.fetcher.drivers.simulate import Latency
 from crawl.readers.simulate.simulation import Simulation, segment_source, simulate, synthetic_source
 from crawl.storage.crawl_dir import CrawlDir

@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 
-from crawl.cli.common.amounts import format_bytes
 from crawl.cli.common.options import crawl_dir_argument, json_option, with_config
 from crawl.cli.common.output import print_json, print_table, remark
 from crawl.cli.common.waiting_hosts import waiting_hosts_text
@@ -15,6 +14,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.costs import EngineCosts
+from crawl.operations.amounts import format_bytes
 from crawl.readers.status.phase_costs import phase_costs
 from crawl.readers.status.segments import hosts_left_alone, segments_status
 from crawl.rounds.derived import behind, read_facts

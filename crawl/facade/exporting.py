@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from crawl.clock import SystemClock
+from crawl.driver.prechecks import require_segments, require_unlocked
 from crawl.errors import UsageError
 from crawl.facade.arguments import check_whole_number, segment_names
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_segments, require_unlocked
 from crawl.facade.results import ExportedDataset, exported_dataset
 
 Choice = TypeVar("Choice", bound=StrEnum)

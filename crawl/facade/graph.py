@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, overload
 
 from crawl.clock import SystemClock
+from crawl.driver.prechecks import require_segments, require_unlocked
 from crawl.errors import UsageError
 from crawl.facade.arguments import (
     check_number,
@@ -17,7 +18,6 @@ from crawl.facade.arguments import (
     segment_names,
 )
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_segments, require_unlocked
 from crawl.facade.results import PhaseResult, phase_result
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from crawl.clock import SystemClock
+from crawl.driver.prechecks import require_unlocked
 from crawl.facade.arguments import check_whole_number, one_of
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_unlocked
 from crawl.facade.results import HostGraphResult, reported
 
 

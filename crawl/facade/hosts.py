@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from crawl.clock import SystemClock
+from crawl.driver.prechecks import require_segments, require_unlocked
 from crawl.errors import UsageError
 from crawl.facade.arguments import check_text, check_whole_number, segment_names
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_segments, require_unlocked
 from crawl.facade.results import PhaseResult, phase_result
 
 if TYPE_CHECKING:
@@ -108,11 +108,11 @@ class Hosts(Handle):
             >>> web.dump_hosts("hosts", format="csv", columns=["host", "homepage"])
         """
         from crawl.model.derived_tables import HOSTDB
+        from crawl.model.dump_format import DumpFormat
         from crawl.phases.updatehostdb.tasks.read import SHOWN, DumpHostsJob, ReadHostsJob
         from crawl.readers.readdb.run import check_room, make_room
         from crawl.readers.readhostdb import run as readhostdb
         from crawl.storage.folder import Folder, absolute
-        from crawl.tables.dump import DumpFormat
 
         with self._working():
             check_text("expr", expr)

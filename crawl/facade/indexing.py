@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from crawl.clock import SystemClock
+from crawl.driver.prechecks import require_segments, require_unlocked
 from crawl.errors import NothingToDo, UsageError
 from crawl.facade.arguments import check_whole_number, segment_names
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_segments, require_unlocked
 from crawl.facade.results import IndexingResult, indexing_result
 
 

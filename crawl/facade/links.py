@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from crawl.clock import SystemClock
+from crawl.driver.prechecks import require_segments, require_unlocked
 from crawl.facade.arguments import check_text, file_paths, segment_names
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_segments, require_unlocked
 from crawl.facade.results import PhaseResult, phase_result
 
 

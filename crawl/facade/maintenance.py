@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from crawl.clock import SystemClock
 from crawl.counters import Counters
+from crawl.driver.prechecks import require_folder, require_unlocked
 from crawl.facade.arguments import check_whole_number
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_folder, require_unlocked
 from crawl.facade.results import GarbageResult, PhaseResult
 
 

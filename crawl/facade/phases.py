@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.prechecks import require_segments, require_unlocked
 from crawl.facade.arguments import (
     check_number,
     check_text,
@@ -24,7 +25,6 @@ from crawl.facade.arguments import (
     segment_names,
 )
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_segments, require_unlocked
 from crawl.facade.results import Interrupted, PhaseResult, phase_result
 from crawl.spark.runners import JVMDied
 from crawl.storage.crawl_dir import CrawlDir
@@ -213,9 +213,9 @@ class Phases(Handle):
             >>> web.fetch().counters["records"]
         """
         from crawl.fetcher.task import STOP
+        from crawl.operations.interrupt import sigterm_interrupts, stop_on_signal
         from crawl.phases.fetch import run as fetch
         from crawl.phases.fetch.run import FetchOptions
-        from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
 
         with self._working():
             check_text("segment", segment)

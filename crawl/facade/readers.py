@@ -8,9 +8,9 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from crawl.clock import SystemClock
-from crawl.facade.arguments import check_number, check_text, check_whole_number
+from crawl.driver.prechecks import require_folder, require_segments
+from crawl.facade.arguments import check_text, check_whole_number
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_folder, require_segments
 from crawl.storage.manifest import Snapshot
 
 _log = logging.getLogger("crawl")
@@ -65,59 +65,6 @@ class Readers(Handle):
 
         with self._working():
             return phase_costs(self._directory, _log.warning)
-
-    def stats(self, *, hosts: int = 0, snapshot: int | None = None) -> dict[str, Any]:
-        """URLs by status, scores, intervals and retries; of the `hosts` largest hosts too.
-
-        >>> web.stats()["status"]["db_fetched"]
-        """
-        from crawl.config.properties import DB_STATS_SCORE_QUANTILES
-        from crawl.readers.readdb import run as readdb
-        from crawl.readers.readdb.statistics import statistics
-
-        def count(found: Snapshot) -> dict[str, Any]:
-            with self._runner(rows=found.rows) as runner:
-                counted = readdb.stats(runner, self._directory, found, by_host=hosts > 0)
-            quantiles = counted.quantiles(self._config[DB_STATS_SCORE_QUANTILES])
-            return statistics(counted, quantiles, found, hosts)
-
-        with self._working():
-            check_whole_number("hosts", hosts, least=0)
-            return self._read(count, snapshot)
-
-    def lookup(self, url: str, *, snapshot: int | None = None) -> dict[str, Any] | None:
-        """The CrawlDb's record of one URL, from a CrawlDb of any size; None where it is not
-        known, nor in its normal form.
-
-            >>> web.lookup("https://example.org/")["statusName"]
-        """
-        from crawl.readers.readdb.lookup import find_datum
-        from crawl.tables.dump import as_record
-
-        with self._working():
-            check_text("url", url)
-            found = self._read(
-                lambda state: find_datum(self._directory, state, url, self._config), snapshot
-            )
-        return None if found is None else as_record(*found)
-
-    def top(self, count: int, *, min_score: float | None = None) -> list[dict[str, Any]]:
-        """The URLs with the highest scores, best first.
-
-        >>> web.top(10)[0]["url"]
-        """
-        from crawl.readers.readdb import run as readdb
-
-        def find(found: Snapshot) -> list[dict[str, Any]]:
-            least = float("-inf") if min_score is None else min_score
-            with self._runner(rows=found.rows) as runner:
-                best = readdb.top(runner, self._directory, found, count, least)
-            return [{"score": entry.score, "url": entry.url} for entry in best]
-
-        with self._working():
-            check_whole_number("count", count)
-            check_number("min_score", min_score)
-            return self._read(find, None)
 
     def explain(self, url: str, *, inlinks: int = 5) -> dict[str, Any]:
         """All that is known of one URL, and why generate would select it or not.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawl.clock import SystemClock
+from crawl.driver.prechecks import require_unlocked
 from crawl.errors import UsageError
 from crawl.facade.base import Handle
-from crawl.facade.prechecks import require_unlocked
 from crawl.facade.results import PhaseResult, phase_result
 
 

@@ -2,43 +2,16 @@
 
 from __future__ import annotations
 
+__all__ = ["Interrupted", "PhaseResult", "phase_result", "reported"]
+
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
-from typing import Any, TypedDict
+from typing import Any
 
-from crawl.counters import Counters
 from crawl.model.report import Report
-from crawl.phases.dedup.tasks.members import DuplicateGroup
-from crawl.phases.dedup.tasks.shown_pages import PagePair
+from crawl.operations.results import Interrupted, PhaseResult, html_table, phase_result, reported
 from crawl.phases.export.tasks.values import ExportedFile
 from crawl.rounds.results import AfterResult, RoundResult
-
-
-@dataclass(frozen=True, slots=True)
-class PhaseResult:
-    """What one phase did."""
-
-    phase: str
-    counters: Counters
-    """URLs, pages or links by what became of them, by name."""
-    seconds: Mapping[str, float]
-    """How long its steps took."""
-    snapshot: int | None = None
-    """The new state of the CrawlDb, or of the LinkDb, where the phase made one."""
-    db_urls: int | None = None
-    """How many URLs that state has."""
-    segments: tuple[str, ...] = ()
-    """The segments that it made or worked on."""
-    complete: bool = True
-    """False where it was asked to end before it was done."""
-    remarks: tuple[str, ...] = ()
-    """Lines for the operator."""
-    report: Mapping[str, Any] = field(default_factory=dict, repr=False)
-    """The whole report, as it is stored beside what the phase wrote."""
-
-    def _repr_html_(self) -> str:
-        return html_table(self.phase, ["what", "count"], sorted(self.counters.items()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,16 +22,6 @@ class GarbageResult(PhaseResult):
     """The numbers of the snapshots that are gone."""
     kept: tuple[int, ...] = ()
     """Those of the snapshots that are kept, the current one last."""
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicatesResult(PhaseResult):
-    """What a dedup did; `snapshot` is the one before where nothing changed."""
-
-    groups: tuple[DuplicateGroup, ...] = ()
-    """The largest groups, if they were asked for."""
-    pairs: tuple[PagePair, ...] = ()
-    """Near duplicates of a preview, the least alike first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,58 +88,6 @@ class RunResult:
             for done in self.rounds
         ]
         return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)
-
-
-class Interrupted(KeyboardInterrupt):
-    """A signal stopped the work gracefully: what is done is kept; the same call resumes it."""
-
-    def __init__(self, message: str, result: PhaseResult | RunResult | None = None) -> None:
-        super().__init__(message)
-        self.result = result
-        """What was done until then; None where that is not known."""
-
-
-class ReportedFields(TypedDict):
-    """What every result takes from a report."""
-
-    phase: str
-    counters: Counters
-    seconds: Mapping[str, float]
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    report: Mapping[str, Any]
-
-
-def reported(
-    report: Report, segments: tuple[str, ...] = (), remarks: tuple[str | None, ...] = ()
-) -> ReportedFields:
-    """The fields of any result by the phase's report."""
-    return ReportedFields(
-        phase=report.phase,
-        counters=Counters(report.counters),
-        seconds=dict(report.durations_s),
-        segments=segments,
-        remarks=tuple(line for line in remarks if line),
-        report=report.as_dict(),
-    )
-
-
-def phase_result(
-    report: Report,
-    *,
-    snapshot: int | None = None,
-    db_urls: int | None = None,
-    segments: tuple[str, ...] = (),
-    complete: bool = True,
-    remarks: tuple[str | None, ...] = (),
-) -> PhaseResult:
-    """The result of a phase by its report."""
-    return PhaseResult(
-        **reported(report, segments, remarks),
-        snapshot=snapshot,
-        db_urls=db_urls,
-        complete=complete,
-    )
 
 
 def indexing_result(
@@ -291,23 +202,3 @@ class FetchedPage:
         names = ("url", "status", "code", "content_type", "robots", "redirects", "reasons")
         rows = [[name, getattr(self, name)] for name in names]
         return html_table("fetched", ["what", "value"], rows)
-
-
-def html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    """A table for a notebook; all text is escaped, for it may come from any server."""
-    head = "".join(f"<th>{escape(column)}</th>" for column in columns)
-    body = "".join(
-        f"<tr>{''.join(f'<td>{escape(_text(cell))}</td>' for cell in row)}</tr>" for row in rows
-    )
-    return (
-        f"<table><caption>{escape(title)}</caption><thead><tr>{head}</tr></thead>"
-        f"<tbody>{body}</tbody></table>"
-    )
-
-
-def _text(cell: object) -> str:
-    if isinstance(cell, bool):
-        return "yes" if cell else "no"
-    if isinstance(cell, tuple):
-        return ", ".join(map(str, cell))
-    return f"{cell:,}" if isinstance(cell, int) else str(cell)

@@ -8,6 +8,7 @@ from pathlib import Path
 from crawl.clock import LONGEST_LOOK_DAYS
 from crawl.config import Config
 from crawl.config.properties import CRAWL_ROUNDS_OVERLAP
+from crawl.driver.prechecks import require_unlocked
 from crawl.errors import NoSnapshot, UsageError
 from crawl.facade.arguments import (
     check_number,
@@ -18,7 +19,6 @@ from crawl.facade.arguments import (
     step_names,
 )
 from crawl.facade.phases import Phases
-from crawl.facade.prechecks import require_unlocked
 from crawl.facade.results import Interrupted, RunResult
 from crawl.hints import command
 from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, StopReason
@@ -61,7 +61,7 @@ class Rounds(Phases):
             >>> web.run(rounds=2).rounds[0].fetched
             >>> [step.is_done for step in web.run(then=["dedup"]).after]
         """
-        from crawl.rounds.interrupt import sigterm_interrupts
+        from crawl.operations.interrupt import sigterm_interrupts
         from crawl.rounds.on_spark import run_rounds
         from crawl.rounds.results import LoopResult
 

@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from crawl.driver.prechecks import require_segments
 from crawl.errors import NoSnapshot, UsageError
 from crawl.facade.arguments import check_whole_number, segment_names
-from crawl.facade.prechecks import require_segments
 from crawl.facade.readers import Readers
 from crawl.storage.manifest import Snapshot
 

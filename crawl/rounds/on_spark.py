@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.fetcher.task import STOP
-from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
+from crawl.operations.interrupt import sigterm_interrupts, stop_on_signal
 from crawl.rounds.lanes import Beside, RoundObserver
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.overlap import can_overlap, fetch_parts
@@ -30,7 +30,7 @@ from crawl.urls.resolve import system_resolver
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from crawl.spark.job_properties import Operation
+    from crawl.spark.job_properties import OperationJobs
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -123,11 +123,11 @@ def run_rounds(
     )
 
 
-def jobs_of_run(session: SparkSession) -> AbstractContextManager[Operation]:
+def jobs_of_run(session: SparkSession) -> AbstractContextManager[OperationJobs]:
     """The Spark jobs of all lanes of a run: what is cancelled when it is interrupted."""
-    from crawl.spark.job_properties import operation
+    from crawl.spark.job_properties import jobs_of_operation
 
-    return operation(session.sparkContext)
+    return jobs_of_operation(session.sparkContext)
 
 
 class _ProgressRunner:

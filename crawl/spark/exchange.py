@@ -31,6 +31,7 @@ from crawl.spark.exchange_worker import (
     SourceSender,
 )
 from crawl.spark.faults import Attempt, ChangedRows, without_faults
+from crawl.spark.progress import Showing
 from crawl.spark.shuffle import SparkShuffle
 from crawl.tables.exchange import (
     Addressed,
@@ -94,11 +95,12 @@ def exchange_on_spark(
     *,
     rows: int | None = None,
     quiet: bool = False,
+    showing: Showing | None = None,
 ) -> Exchange[Result]:
     """The exchange of `Runner.exchange`."""
     rdds = [source for source in sources if isinstance(source, RddSource)]
     assert len(rdds) == len(sources)
-    shuffle = SparkShuffle(spark, quiet, [source.explain for source in rdds])
+    shuffle = SparkShuffle(spark, quiet, [source.explain for source in rdds], showing)
     most = most_partitions(spark.sparkContext.defaultParallelism, rows)
     blocks = [source.blocks for source in rdds]
     return exchange_by(shuffle, function, tasks, destinations, step, blocks, most=most)

@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
-from crawl.errors import CrawlError
+from crawl.errors import Cancelled
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -30,11 +30,7 @@ _PROCESS = uuid.uuid4().hex[:8]
 _GROUP_PROPERTIES = ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel")
 
 
-class OperationCancelled(CrawlError):
-    """A step was about to begin in an operation that has been cancelled."""
-
-
-class Operation:
+class OperationJobs:
     """Work of one or several threads whose jobs are cancelled together."""
 
     def __init__(self, context: SparkContext) -> None:
@@ -51,19 +47,19 @@ class Operation:
             self._context.cancelJobsWithTag(self.tag)
 
     def require_not_cancelled(self, step: str) -> None:
-        """Raises OperationCancelled where there is no point in beginning the step."""
+        """Raises Cancelled where there is no point in beginning the step."""
         if self._is_cancelled.is_set():
-            raise OperationCancelled(f"{step}: cancelled")
+            raise Cancelled(f"{step}: cancelled")
 
 
-_current: ContextVar[Operation | None] = ContextVar("nutria_operation", default=None)
+_current: ContextVar[OperationJobs | None] = ContextVar("nutria_operation", default=None)
 
 
 @contextmanager
-def operation(context: SparkContext) -> Iterator[Operation]:
+def jobs_of_operation(context: SparkContext) -> Iterator[OperationJobs]:
     """All steps inside belong to the operation, those of threads too that work in a copy of the
     caller's context (`contextvars.copy_context`)."""
-    begun = Operation(context)
+    begun = OperationJobs(context)
     token = _current.set(begun)
     try:
         yield begun

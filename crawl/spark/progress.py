@@ -7,8 +7,8 @@ its jobs have cost is added to the account of the phase when it is done.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, TextIO
@@ -17,13 +17,16 @@ from crawl.clock import SystemClock
 from crawl.spark.costs import add_costs
 from crawl.spark.job_properties import job_group, new_group
 from crawl.telemetry.context import describe_step
-from crawl.telemetry.progress import display_on, shown_progress
+from crawl.telemetry.progress import ProgressView, display_on, shown_progress
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 POLL_SECONDS = 0.25
+
+Showing = Callable[[str, Callable[[], ProgressView | None]], AbstractContextManager[None]]
+"""Tells how far a step is, as the function says, while the block runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,25 +58,31 @@ def progress(
     total_tasks: int = 0,
     *,
     quiet: bool = False,
+    showing: Showing | None = None,
     stream: TextIO | None = None,
 ) -> Iterator[None]:
     """Shows how far the Spark jobs started inside are, and names them `step`.
 
-    `total_tasks`: where known beforehand; else what Spark has planned so far. On any
-    exception, Ctrl-C too, the jobs of the step are cancelled; the group, description and tags
-    of the caller's own jobs come back.
+    `showing` tells whoever watches; without it stderr does. `total_tasks`: where known
+    beforehand; else what Spark has planned so far. On any exception, Ctrl-C too, the jobs of the
+    step are cancelled; the group, description and tags of the caller's own jobs come back.
     """
     context = spark.sparkContext
     group = new_group(step)
     with job_group(context, group, describe_step(step)):
-        with nullcontext() if quiet else _shown(context, group, step, total_tasks, stream):
+        with nullcontext() if quiet else _shown(context, group, step, total_tasks, showing, stream):
             yield
         add_costs(context, group, step)
 
 
 @contextmanager
 def _shown(
-    context: SparkContext, group: str, step: str, total_tasks: int, stream: TextIO | None
+    context: SparkContext,
+    group: str,
+    step: str,
+    total_tasks: int,
+    showing: Showing | None,
+    stream: TextIO | None,
 ) -> Iterator[None]:
     clock = SystemClock()
     started = clock.monotonic()
@@ -81,6 +90,10 @@ def _shown(
     def look() -> TaskProgress:
         return _task_progress(context, group, total_tasks, clock.monotonic() - started)
 
+    if showing is not None:
+        with showing(step, look):
+            yield
+        return
     display = display_on(sys.stderr if stream is None else stream, step)
     with shown_progress(display, look, poll_seconds=POLL_SECONDS):
         yield

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from crawl.errors import CrawlError
 from crawl.spark.exchange_worker import Item, Placed
 from crawl.spark.faults import reported_faults
-from crawl.spark.progress import progress
+from crawl.spark.progress import Showing, progress
 
 if TYPE_CHECKING:
     from pyspark import RDD
@@ -40,10 +40,12 @@ class SparkShuffle:
         spark: SparkSession,
         quiet: bool,
         explain: Sequence[Callable[[str], CrawlError | None]] = (),
+        showing: Showing | None = None,
     ) -> None:
         self._spark = spark
         self._context = spark.sparkContext
         self._quiet = quiet
+        self._showing = showing
         self._explain = tuple(explain)
 
     def dealt(self, slices: Sequence[Any]) -> RDD[Any]:
@@ -95,7 +97,7 @@ class SparkShuffle:
         """What these partitions hold, in this order, which is also the order of start."""
         with (
             reported_faults(self._spark, step, self._explain),
-            progress(self._spark, step, tasks, quiet=self._quiet),
+            progress(self._spark, step, tasks, quiet=self._quiet, showing=self._showing),
         ):
             return list(self._context.runJob(rows, iter, partitions))
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from crawl.spark.costs import pickled_tasks
 from crawl.spark.exchange import exchange_on_spark
 from crawl.spark.faults import Attempt, TaskError, reported_faults, without_faults
-from crawl.spark.progress import progress
+from crawl.spark.progress import Showing, progress
 from crawl.tables.exchange import BlockSource, Exchange, Outbox
 from crawl.telemetry.task import observe_tasks
 
@@ -32,6 +32,7 @@ def run_tasks(
     *,
     step: str,
     quiet: bool = False,
+    showing: Showing | None = None,
 ) -> list[Result]:
     """`function` of each task, in the order of `tasks`, which is also the order of start.
 
@@ -44,7 +45,10 @@ def run_tasks(
         return []
     work = observe_tasks(function, step, away=True)
     slices = spark.sparkContext.parallelize(pickled_tasks(tasks), len(tasks))
-    with reported_faults(spark, step), progress(spark, step, len(tasks), quiet=quiet):
+    with (
+        reported_faults(spark, step),
+        progress(spark, step, len(tasks), quiet=quiet, showing=showing),
+    ):
         outcomes = slices.mapPartitions(Attempt(work.function)).collect()
     return work.results(without_faults(outcomes))
 
@@ -52,14 +56,20 @@ def run_tasks(
 class SparkRunner:
     """Runs tasks on the executors of a session: a Runner (crawl/tables/runner.py)."""
 
-    def __init__(self, spark: SparkSession, *, quiet: bool = False) -> None:
+    def __init__(
+        self, spark: SparkSession, *, quiet: bool = False, showing: Showing | None = None
+    ) -> None:
         self._spark = spark
         self._quiet = quiet
+        self._showing = showing
+        """Tells how far a step is; where there is none, stderr does."""
 
     def run(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
     ) -> list[Result]:
-        return run_tasks(self._spark, function, tasks, step=step, quiet=self._quiet)
+        return run_tasks(
+            self._spark, function, tasks, step=step, quiet=self._quiet, showing=self._showing
+        )
 
     def exchange(
         self,
@@ -72,5 +82,13 @@ class SparkRunner:
         rows: int | None = None,
     ) -> Exchange[Result]:
         return exchange_on_spark(
-            self._spark, function, tasks, destinations, step, sources, rows=rows, quiet=self._quiet
+            self._spark,
+            function,
+            tasks,
+            destinations,
+            step,
+            sources,
+            rows=rows,
+            quiet=self._quiet,
+            showing=self._showing,
         )

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -20,6 +19,7 @@ import pyarrow.compute as pc
 
 from crawl.clock import as_text
 from crawl.model.datum import CrawlDatum
+from crawl.model.dump_format import DumpFormat
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
@@ -30,13 +30,6 @@ from crawl.storage.parquet import open_writer
 from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Received
 from crawl.tables.slices import Slice
-
-
-class DumpFormat(StrEnum):
-    PARQUET = "parquet"
-    CSV = "csv"
-    JSON = "json"
-    TEXT = "text"
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,24 +159,28 @@ def as_record(url: str, datum: CrawlDatum) -> dict[str, Any]:
     }
 
 
-def as_paragraph(url: str, datum: CrawlDatum) -> str:
-    """A record for people to read; what came from outside is escaped."""
-    modified = as_text(datum.modified_time) if datum.modified_time else "unknown"
-    days = datum.fetch_interval / 86_400
+def record_paragraph(record: Mapping[str, Any]) -> str:
+    """A record under Nutch's JSON keys for people to read; what came from outside is escaped."""
+    days = record["retryIntervalSeconds"] / 86_400
     lines = [
-        printable(url),
-        f"  status          {int(datum.status)} ({datum.status.label})",
-        f"  fetch time      {as_text(datum.fetch_time)}",
-        f"  modified time   {modified}",
-        f"  retries         {datum.retries}",
-        f"  fetch interval  {datum.fetch_interval} s ({days:.1f} d)",
-        f"  score           {datum.score:g}",
-        f"  signature       {datum.signature.hex() if datum.signature else 'none'}",
+        printable(record["url"]),
+        f"  status          {record['statusCode']} ({record['statusName']})",
+        f"  fetch time      {record['fetchTime']}",
+        f"  modified time   {record['modifiedTime'] or 'unknown'}",
+        f"  retries         {record['retriesSinceFetch']}",
+        f"  fetch interval  {record['retryIntervalSeconds']} s ({days:.1f} d)",
+        f"  score           {record['score']:g}",
+        f"  signature       {record['signature'] or 'none'}",
     ]
     lines += [
-        printable(f"  metadata        {key} = {value}") for key, value in datum.metadata.items()
+        printable(f"  metadata        {key} = {value}") for key, value in record["metadata"].items()
     ]
     return "\n".join(lines)
+
+
+def as_paragraph(url: str, datum: CrawlDatum) -> str:
+    """A record for people to read."""
+    return record_paragraph(as_record(url, datum))
 
 
 def _as_text(url: str, datum: CrawlDatum) -> bytes:

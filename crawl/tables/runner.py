@@ -69,17 +69,24 @@ class Runner(Protocol):
 class InProcess:
     """Runs the tasks in this process: one after the other, or in `threads` threads."""
 
-    def __init__(self, threads: int = 1) -> None:
+    def __init__(self, threads: int = 1, before_task: Callable[[], None] = lambda: None) -> None:
         self._threads = max(1, threads)
+        self._before_task = before_task
+        """Raises where no further task is to be begun."""
 
     def run(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
     ) -> list[Result]:
         work = observe_tasks(function, step, away=False)
+
+        def begin(task: Task) -> Any:
+            self._before_task()
+            return work.function(task)
+
         if self._threads == 1 or len(tasks) <= 1:
-            return work.results([work.function(task) for task in tasks])
+            return work.results([begin(task) for task in tasks])
         with ThreadPoolExecutor(min(self._threads, len(tasks))) as pool:
-            futures = [pool.submit(work.function, task) for task in tasks]
+            futures = [pool.submit(begin, task) for task in tasks]
             try:
                 return work.results([future.result() for future in futures])
             except BaseException:

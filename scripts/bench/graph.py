@@ -20,7 +20,7 @@ from fetch import Goal, show_goals
 from process_tree import worker_peak_mib
 from rich.console import Console
 
-from crawl.api import open as open_crawl
+from crawl.api.crawl import open as open_crawl
 from crawl.graph.kernels.kernel import NodeRange
 from crawl.graph.kernels.link_rank import LinkRank
 from crawl.graph.kernels.page_rank import rank_step

@@ -160,7 +160,7 @@ def test_a_fault_is_one_line(crawl: Caller, monkeypatch: pytest.MonkeyPatch, cra
     def fails(*_: object, **__: object) -> None:
         raise UsageError(f"the server said {WICKED}\nforged")
 
-    monkeypatch.setattr("crawl.cli.readdb.find_datum", fails)
+    monkeypatch.setattr("crawl.readers.readdb.lookup.find_datum", fails)
     message = crawl("readdb", crawled, "--url", URL).err
     assert_safe(message)
     assert len(message.splitlines()) == 1

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.common.amounts import format_bytes, format_count, format_time
+from crawl.operations.amounts import format_bytes, format_count, format_time
 from crawl.planning.costs import MeasuredCost, write_costs
 from tests.cli.calling import Caller
 from tests.planning.figures import COSTS

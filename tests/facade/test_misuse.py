@@ -181,7 +181,7 @@ _ENDS_WITHOUT_CLOSE = """
 from contextlib import contextmanager
 
 from crawl.config import Config
-from crawl.facade.base import Handle
+from crawl.api.handle import Handle
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -198,7 +198,7 @@ class Options:
 
 
 handle = Handle(CrawlDir("nowhere"), Config.of({}), Options())
-handle._spark()
+handle._engine.open_session()
 """
 
 

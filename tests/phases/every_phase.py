@@ -21,11 +21,12 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.declared import load_declared
 from crawl.errors import CrawlError
-from crawl.facade.base import Handle
+from crawl.operations.work import Work
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.shared import GenerateOptions
 from crawl.phases.sitemap import run as sitemap
 from crawl.phases.sitemap.run import SitemapOptions
+from crawl.spark.engine import SparkEngine
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import PageKind, Settings, Web, WebServer, running
 from crawl.tables.runner import InProcess, Runner
@@ -235,19 +236,21 @@ def run_words(words: list[str]) -> tuple[int, str]:
 
 
 def _run_command_line(words: list[str]) -> int:
-    runner = Handle._runner
-    Handle._runner = _in_process  # type: ignore[method-assign]
+    runner = SparkEngine.runner
+    SparkEngine.runner = _in_process  # type: ignore[method-assign]
     try:
         main(words)
     except SystemExit as ended:
         return ended.code if isinstance(ended.code, int) else 1
     finally:
-        Handle._runner = runner  # type: ignore[method-assign]
+        SparkEngine.runner = runner  # type: ignore[method-assign]
     return 0
 
 
 @contextmanager
-def _in_process(self: Handle, *, rows: int | None = None, quiet: bool = False) -> Iterator[Runner]:
+def _in_process(
+    self: SparkEngine, work: Work, *, rows: int | None = None, quiet: bool = False
+) -> Iterator[Runner]:
     yield InProcess()
 
 

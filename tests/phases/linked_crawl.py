@@ -13,17 +13,18 @@ import pytest
 
 from crawl.config import Config
 from crawl.errors import DamagedFile
-from crawl.facade.base import Handle
 from crawl.model.content import Content
 from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
+from crawl.operations.work import Work
 from crawl.phases.hostgraph import run as hostgraph
 from crawl.phases.hostgraph.run import HostGraphOptions
 from crawl.phases.linkrank import run as linkrank
 from crawl.phases.linkrank.run import LinkRankOptions
 from crawl.phases.webgraph.run import WebGraphOptions
 from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.spark.engine import SparkEngine
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.tables.runner import InProcess, Runner
@@ -155,11 +156,13 @@ def in_this_process(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Commands that would start Spark work here."""
 
     @contextmanager
-    def runner(self: Handle, *, rows: int | None = None, quiet: bool = False) -> Iterator[Runner]:
+    def runner(
+        self: SparkEngine, work: Work, *, rows: int | None = None, quiet: bool = False
+    ) -> Iterator[Runner]:
         yield InProcess()
 
     with monkeypatch.context() as patched:
-        patched.setattr(Handle, "_runner", runner)
+        patched.setattr(SparkEngine, "runner", runner)
         yield
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from crawl.model.dump_format import DumpFormat
 from crawl.phases.hostgraph import dump as graph_dump
 from crawl.phases.invertlinks.linkdb import linkdb_of
 from crawl.phases.invertlinks.tasks.dump import LinkDumpJob
@@ -20,7 +21,6 @@ from crawl.readers.readdb.run import SUCCESS, make_room
 from crawl.readers.readlinkdb import run as readlinkdb
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.tables.dump import DumpFormat
 from crawl.tables.runner import InProcess
 from tests.phases.killed import run_killed, writes_of
 from tests.phases.linked_crawl import make_linked_crawl

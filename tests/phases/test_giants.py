@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from crawl.config import Config
 from crawl.model.datum import CrawlDatum
+from crawl.model.dump_format import DumpFormat
 from crawl.model.hosts import HostState, troubles_table
 from crawl.model.records import to_records
 from crawl.model.status import Status
@@ -29,7 +30,7 @@ from crawl.storage.parquet import open_writer
 from crawl.storage.repair import repair
 from crawl.storage.segments import FETCH_HOSTS, PartFile, PartManifest
 from crawl.tables import exchange, ranges
-from crawl.tables.dump import DumpFormat, DumpJob, RecordFilter
+from crawl.tables.dump import DumpJob, RecordFilter
 from crawl.tables.hosts import read_hosts
 from crawl.tables.lookup import find_record
 from crawl.tables.runner import InProcess

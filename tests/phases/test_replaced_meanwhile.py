@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from crawl.api import open as open_crawl
+from crawl.api.crawl import open as open_crawl
 from crawl.errors import StorageError
 from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.table import Table

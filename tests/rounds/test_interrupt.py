@@ -9,7 +9,7 @@ import pytest
 
 from crawl.cli.common.output import remark
 from crawl.errors import StorageError
-from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
+from crawl.operations.interrupt import sigterm_interrupts, stop_on_signal
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from crawl.errors import Cancelled
 from crawl.rounds.on_spark import jobs_of_run
 from crawl.spark.faults import TaskError
 from crawl.spark.job_properties import (
-    Operation,
-    OperationCancelled,
+    OperationJobs,
     job_group,
+    jobs_of_operation,
     new_group,
-    operation,
 )
 from crawl.spark.progress import _task_progress, progress
 from crawl.spark.tasks import run_tasks
@@ -73,7 +73,7 @@ def test_the_caller_s_properties_come_back(fails: bool) -> None:
     theirs = dict(zip(_PROPERTIES, ("cell 7", "their own", "false"), strict=True))
     context: Any = FakeContext(**theirs)
     try:
-        with operation(context) as whole, job_group(context, "g", "parse"):
+        with jobs_of_operation(context) as whole, job_group(context, "g", "parse"):
             assert context.properties["spark.jobGroup.id"] == "g"
             assert context.tags == {"the caller's", whole.tag}
             with job_group(context, "inner", "count"):
@@ -97,9 +97,9 @@ def test_what_nobody_had_set_is_not_set_after() -> None:
 
 def test_an_operation_that_was_cancelled_begins_no_further_step() -> None:
     context: Any = FakeContext()
-    with operation(context) as whole:
+    with jobs_of_operation(context) as whole:
         whole.cancel()
-        with pytest.raises(OperationCancelled), job_group(context, "g", "parse"):
+        with pytest.raises(Cancelled), job_group(context, "g", "parse"):
             raise AssertionError("it has begun")
     assert context.cancelled == [whole.tag]
     with job_group(context, "g", "parse"):
@@ -109,7 +109,7 @@ def test_an_operation_that_was_cancelled_begins_no_further_step() -> None:
 def test_groups_and_tags_are_nobody_else_s() -> None:
     context: Any = FakeContext()
     assert len({new_group("fetch") for _ in range(100)}) == 100
-    assert len({Operation(context).tag for _ in range(100)}) == 100
+    assert len({OperationJobs(context).tag for _ in range(100)}) == 100
 
 
 class WaitForFile:

@@ -9,25 +9,15 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
 from crawl.cli.common.output import remark
 from crawl.config import Config
-from crawl.errors import NothingToDo, UsageError
-from crawl.rounds import (
-    NOTHING_MORE,
-    STOP_FILE,
-    RoundOptions,
-    SegmentState,
-    Step,
-    build_round,
-    open_segments,
-)
-from crawl.rounds.state import segment_states
-from crawl.storage.crawl_dir import CrawlDir
+from crawl.errors import NothingToDo
+from crawl.rounds import NOTHING_MORE, due
+from crawl.rounds.due import DueWork
 
 if_due_option = click.option(
     "--if-due",
@@ -59,61 +49,9 @@ def with_if_due(command: Command) -> Command:
     return wrapped  # type: ignore[return-value]
 
 
-@dataclass(frozen=True, slots=True)
-class DueWork:
-    """The segments that a phase is to work on; or, where it has nothing to do, the exit code
-    and the reason."""
-
-    segments: tuple[str, ...] = ()
-    code: int | None = None
-    reason: str = ""
-
-
-def due_work(phase: str, found: Iterable[SegmentState], *, stopped: bool) -> DueWork:
-    """The work of a phase in a crawl with these segments, oldest first."""
-    if stopped:
-        return DueWork(code=NOTHING_MORE, reason=f"{STOP_FILE} exists")
-    unfinished = open_segments(found)
-    a_round = build_round(RoundOptions())
-    if phase == a_round.generate.name:
-        if not unfinished:
-            return DueWork()
-        return DueWork(code=0, reason=f"{_names(unfinished)} must be finished first")
-    (step,) = [step for step in a_round.steps if step.name == phase]
-    segments = _segments_for(step, unfinished)
-    if not segments:
-        return DueWork(code=0, reason="already done")
-    # one update takes them all; the other phases are for one segment
-    return DueWork(segments if step is a_round.updatedb else segments[:1])
-
-
 def find_due_work(phase: str, crawl_dir: str, config: Config, named: Iterable[str] = ()) -> DueWork:
-    """The work of a phase in the crawl as it is now; prints the reason where there is none.
-    Wrong settings are an error even then."""
-    directory = CrawlDir(crawl_dir)
-    _check_settings(phase, config)
-    if any(named):
-        raise UsageError("--if-due finds the segments itself: name none")
-    directory.require_crawldb()
-    work = due_work(phase, segment_states(directory), stopped=directory.folder.exists(STOP_FILE))
+    """The work of a phase in the crawl as it is now; prints the reason where there is none."""
+    work = due.find_due_work(phase, crawl_dir, config, named)
     if work.code is not None:
         remark(f"{phase}: {work.reason}")
     return work
-
-
-def _check_settings(phase: str, config: Config) -> None:
-    from crawl.phases.fetch import run as fetch
-    from crawl.phases.generate import run as generate
-    from crawl.phases.parse import run as parse
-    from crawl.phases.updatedb import run as updatedb
-
-    phases = {"generate": generate, "fetch": fetch, "parse": parse, "updatedb": updatedb}
-    phases[phase].check(config)
-
-
-def _segments_for(step: Step, segments: Iterable[SegmentState]) -> tuple[str, ...]:
-    return tuple(segment.name for segment in segments if segment.stage in step.takes)
-
-
-def _names(segments: Iterable[SegmentState]) -> str:
-    return ", ".join(segment.name for segment in segments)

@@ -25,12 +25,12 @@ import click
 from crawl.cli.common.output import remark
 from crawl.cli.common.url_lines import requested_urls
 from crawl.errors import EnvironmentFault, UsageError
-from crawl.rounds.interrupt import sigterm_interrupts
+from crawl.operations.interrupt import sigterm_interrupts
 
 LONGEST_LINE = 1 << 16
 MOST_CLIENTS = 64
-_LOOPBACK = "127.0.0.1"
-_PATIENCE_SECONDS = 300.0
+LOOPBACK = "127.0.0.1"
+PATIENCE_SECONDS = 300.0
 _AT_ONCE = 1 << 16
 _SHORTEST_WAIT_SECONDS = 0.001
 _POLL_SECONDS = 0.5
@@ -44,11 +44,16 @@ class Listen:
 
     port: int
     """0: a free one."""
-    address: str = _LOOPBACK
+    address: str = LOOPBACK
     keep_open: bool = False
     """Whether a client may ask more than one line."""
-    patience_seconds: float = _PATIENCE_SECONDS
+    patience_seconds: float = PATIENCE_SECONDS
     """How long a client may take for its whole line, and to read the answer."""
+
+    @classmethod
+    def of(cls, port: int, address: str | None, *, keep_open: bool) -> Listen:
+        """As the options of the command line say it."""
+        return cls(port, address or LOOPBACK, keep_open)
 
 
 def listen_options(command: Command) -> Command:
@@ -65,14 +70,14 @@ def listen_options(command: Command) -> Command:
         "--listen-address",
         "address",
         metavar="ADDRESS",
-        help=f"With --listen: where (default: {_LOOPBACK}, for clients of this machine only).",
+        help=f"With --listen: where (default: {LOOPBACK}, for clients of this machine only).",
     )
     @click.option(
         "--keep-client-cnx-open",
         "keep_open",
         is_flag=True,
         help="With --listen: answer a client's lines until it goes or is silent for"
-        f" {_PATIENCE_SECONDS / 60:.0f} minutes, not the first one only.",
+        f" {PATIENCE_SECONDS / 60:.0f} minutes, not the first one only.",
     )
     @functools.wraps(command)
     def wrapped(
@@ -80,7 +85,7 @@ def listen_options(command: Command) -> Command:
     ) -> Any:
         if port is None and (address is not None or keep_open):
             raise UsageError("--listen-address and --keep-client-cnx-open go with --listen")
-        listen = None if port is None else Listen(port, address or _LOOPBACK, keep_open)
+        listen = None if port is None else Listen(port, address or LOOPBACK, keep_open)
         return command(*args, listen=listen, **kwargs)
 
     return wrapped  # type: ignore[return-value]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from crawl.api import Crawl
+from crawl.api.crawl import Crawl
 from crawl.config import Config
 from crawl.facade.base import HandleHooks
 from crawl.spark.runners import SparkOptions

@@ -11,13 +11,13 @@ from crawl.phases.dedup.clusters import ClusterSteps
 from crawl.phases.dedup.tasks.parsed_pages import TextFile, TitleFile
 from crawl.phases.dedup.tasks.records import slices_and_rows
 from crawl.phases.dedup.tasks.shown_pages import (
-    PagePair,
     ShownSlice,
     find_said,
     find_urls,
     latest_said,
 )
 from crawl.phases.dedup.text_difference import difference_of
+from crawl.phases.dedup.values import PagePair
 
 _STEP = "dedup: preview"
 

@@ -23,10 +23,10 @@ from crawl.driver.timing import timed
 from crawl.errors import NothingToDo, UsageError
 from crawl.model.report import Report
 from crawl.phases.dedup.clusters import ClusterSteps
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.dedup.preview import shown_pairs
 from crawl.phases.dedup.rules import (
     CANONICAL,
-    DEFAULT_ORDER,
     REDIRECT,
     Grouping,
     Nearness,
@@ -39,11 +39,11 @@ from crawl.phases.dedup.tasks.decide import (
     decide,
     mark_slice,
 )
-from crawl.phases.dedup.tasks.members import DuplicateGroup, WantedGroups, gather_members
+from crawl.phases.dedup.tasks.members import WantedGroups, gather_members
 from crawl.phases.dedup.tasks.records import DedupJob
-from crawl.phases.dedup.tasks.shown_pages import PagePair
 from crawl.phases.dedup.tasks.stars import DoubtfulPairs
 from crawl.phases.dedup.tasks.tasks import DedupTask, alone, send_slice, send_slice_members
+from crawl.phases.dedup.values import DuplicateGroup, PagePair
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import BucketFile, Snapshot
@@ -55,27 +55,6 @@ from crawl.tables.slices import Slices
 
 _ROWS_A_DESTINATION = 1_000_000
 """Records of which one task decides, about."""
-
-
-@dataclass(frozen=True, slots=True)
-class DedupOptions:
-    """What the command line says."""
-
-    group: str = Grouping.NONE.value
-    compare_order: str = DEFAULT_ORDER
-    near: str | None = None
-    """How near duplicates are found, too: `jaccard`, `hamming=3` …"""
-    canonical: bool = False
-    """Whether what pages name as canonical counts."""
-    redirects: bool = False
-    """Whether where URLs redirect to counts."""
-    groups: int = 0
-    """So many of the largest groups are told of."""
-    urls: int = 10
-    """So many of the duplicates of each of them are named."""
-    preview: int = 0
-    """So many near duplicates are shown, the most doubtful first, and nothing is marked."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +76,7 @@ def check(options: DedupOptions) -> None:
     _order(options)
     if options.near is not None:
         Nearness.parse(options.near)
-    elif options.preview:
+    elif options.pair_count:
         raise UsageError("--preview shows what differs between near duplicates: it needs --near")
 
 
@@ -133,7 +112,7 @@ def run(
             slices,
             transaction.scratch,
             report,
-            doubtful=DoubtfulPairs(options.preview),
+            doubtful=DoubtfulPairs(options.pair_count),
         )
         clusters = None
         if options.near is not None or options.canonical or options.redirects:
@@ -143,7 +122,7 @@ def run(
         with timed(report, "compare", clock):
             sent = source.send(send_slice, "dedup: compare")
             decided = _decide(sent, job, slices, options)
-            largest = _take_results(report, sent, decided)[: options.groups]
+            largest = _take_results(report, sent, decided)[: options.group_count]
         changes = int(decided.row_counts().sum())
         if not report.counters["records_compared"]:
             raise NothingToDo(
@@ -152,7 +131,7 @@ def run(
             )
         with timed(report, "report", clock):
             groups = _groups(source, largest, options.urls)
-        if options.preview:
+        if options.pair_count:
             report.counters["statuses_to_change"] = changes
             with timed(report, "preview", clock):
                 pairs = shown_pairs(steps)
@@ -206,7 +185,7 @@ def _clusters(steps: ClusterSteps, options: DedupOptions, config: Config) -> Exc
 def _decide(
     sent: Exchange[Any], job: DedupJob, slices: Slices, options: DedupOptions
 ) -> Exchange[DecideTaskResult]:
-    tasks = [(number, DecideTask(options.groups)) for number in range(job.destinations)]
+    tasks = [(number, DecideTask(options.group_count)) for number in range(job.destinations)]
     return sent.send(partial(decide, job), tasks, len(slices), "dedup: decide")
 
 

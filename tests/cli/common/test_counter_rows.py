@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from crawl.cli.common.counter_rows import counter_rows
+from crawl.operations.shown import counter_rows
 
 
 def test_every_counter_is_shown_with_its_family_but_for_zeros() -> None:

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.cli.common.if_due import due_work
 from crawl.rounds import (
     NOTHING_MORE,
     STOP_FILE,
@@ -20,6 +19,7 @@ from crawl.rounds import (
     build_round,
     open_segments,
 )
+from crawl.rounds.due import due_work
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.cli.calling import Caller

@@ -13,6 +13,7 @@ from crawl.model.arrow import strings
 from crawl.phases.dedup.tasks.decide import LargeGroup
 from crawl.phases.dedup.tasks.keys import GroupKeys, schema_of
 from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, slices_and_rows
+from crawl.phases.dedup.values import DuplicateGroup
 from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.slices import Slice
@@ -44,17 +45,6 @@ class WantedGroups:
         at = np.minimum(np.searchsorted(self.high, keys.high), len(self.high) - 1)
         places = np.flatnonzero(self.high[at] == keys.high)
         return places, self.numbers[at[places]]
-
-
-@dataclass(frozen=True, slots=True)
-class DuplicateGroup:
-    """A group of duplicates: who survives, and some of the others."""
-
-    size: int
-    survivor: str
-    duplicates: tuple[str, ...]
-    left_out: int = 0
-    """How many others there are that `duplicates` does not name."""
 
 
 def send_members(

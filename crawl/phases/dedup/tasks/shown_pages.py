@@ -15,25 +15,11 @@ from crawl.phases.dedup.tasks.keys import Numbers
 from crawl.phases.dedup.tasks.members import urls_at
 from crawl.phases.dedup.tasks.parsed_pages import TextFile, TitleFile
 from crawl.phases.dedup.tasks.records import DedupJob, node_ids
-from crawl.phases.dedup.text_difference import TextDifference
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.slices import Slice
 
 _SHOWN_CHARACTERS = 100_000
 """Of a text: two are compared word by word."""
-
-
-@dataclass(frozen=True, slots=True)
-class PagePair:
-    """Two pages that are nearly the same: the one that stays, unless what pages name as canonical
-    or redirect to says otherwise, and the one that would be marked."""
-
-    similarity: float
-    url: str
-    duplicate: str
-    title: str
-    duplicate_title: str
-    difference: TextDifference
 
 
 @dataclass(frozen=True, slots=True)

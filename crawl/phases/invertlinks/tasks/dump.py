@@ -17,11 +17,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.model.derived_tables import LINKDB
+from crawl.model.dump_format import DumpFormat
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer
 from crawl.tables.bucket_files import stored_groups
-from crawl.tables.dump import DumpFormat
 from crawl.tables.slices import Slice
 
 _SUFFIX = {

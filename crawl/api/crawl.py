@@ -16,18 +16,16 @@ at the end of its `with crawl.open(...)`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawl.config import Config
-from crawl.declared import load_declared, properties_in_use
+from crawl.api.methods import Methods
+from crawl.declared import load_configuration, properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.command_names import no_such_method
-from crawl.facade.duplicates import Duplicates
 from crawl.facade.exporting import Exporting
 from crawl.facade.graph import Graph
 from crawl.facade.host_graphs import HostGraphs
@@ -72,7 +70,6 @@ class Crawl(
     Graph,
     HostGraphs,
     Hosts,
-    Duplicates,
     Indexing,
     Exporting,
     Searching,
@@ -83,6 +80,7 @@ class Crawl(
     WebStats,
     Readers,
     Tables,
+    Methods,
 ):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
@@ -111,7 +109,7 @@ def open(
     if not isinstance(address, str | Path) or not str(address):
         raise UsageError(f"a crawl is named by a path or an address, not by {address!r}")
     spark = SparkOptions(master, quiet=not progress)
-    return Crawl(CrawlDir(str(address)), _configuration(settings, conf), spark)
+    return Crawl(CrawlDir(str(address)), load_configuration(settings, conf), spark)
 
 
 def fetch_page(
@@ -127,7 +125,7 @@ def fetch_page(
     """
     from crawl.facade.one_page import fetch_one
 
-    return fetch_one(url, _configuration(settings, conf), redirects=redirects)
+    return fetch_one(url, load_configuration(settings, conf), redirects=redirects)
 
 
 def parse_page(
@@ -145,7 +143,7 @@ def parse_page(
     """
     from crawl.facade.one_page import parse_one
 
-    config = _configuration(settings, conf)
+    config = load_configuration(settings, conf)
     given = dict(headers or {})
     return parse_one(content, url, config, content_type=content_type, headers=given)
 
@@ -159,7 +157,7 @@ def check_url(
     """
     from crawl.facade.checks import check_one_url
 
-    return check_one_url(url, _configuration(settings, conf))
+    return check_one_url(url, load_configuration(settings, conf))
 
 
 def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool:
@@ -204,7 +202,7 @@ def list_plugins(
     """
     from crawl.readers.plugin.plugins import list_plugins_of
 
-    return [asdict(line) for line in list_plugins_of(_configuration(settings, conf))]
+    return [asdict(line) for line in list_plugins_of(load_configuration(settings, conf))]
 
 
 def list_properties(
@@ -217,13 +215,6 @@ def list_properties(
     from crawl.config.properties import CORE
     from crawl.readers.showproperties.settings import settings_in_use
 
-    config = _configuration(settings, conf)
+    config = load_configuration(settings, conf)
     declared = [*CORE.values(), *properties_in_use(config)]
     return [asdict(line) for line in settings_in_use(config, declared)]
-
-
-def _configuration(settings: Settings | None, conf: str | Path | None) -> Config:
-    """The layers of the configuration, checked: defaults, the site file, then these settings."""
-    if settings is not None and not isinstance(settings, Mapping):
-        raise UsageError(f"settings: expected a mapping of names to values, got {settings!r}")
-    return load_declared(conf=conf, environ=os.environ, settings=settings)

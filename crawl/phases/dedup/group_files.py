@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 
 from crawl.errors import UsageError
 from crawl.phases.dedup.tasks.keys import schema_of
-from crawl.phases.dedup.tasks.members import DuplicateGroup
+from crawl.phases.dedup.values import DuplicateGroup
 from crawl.printable import json_text
 from crawl.storage.output_file import check_output_file, write_output_file
 

@@ -7,8 +7,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
-import click
-
 from crawl.config.quantities import DURATION_UNITS, SIZE_UNITS
 from crawl.errors import UsageError
 
@@ -19,8 +17,8 @@ _AMOUNT = re.compile(r"([0-9]+(?:[_,][0-9]{3})*(?:\.[0-9]*)?|\.[0-9]+)([eE][+-]?
 
 @dataclass(frozen=True, slots=True)
 class Amount:
-    """A number with one of some units, as the callback of an option; what is wrong with it
-    is one line."""
+    """A number with one of some units, as an option reads it from a word; what is wrong with it is
+    one line."""
 
     name: str
     units: Mapping[str, float]
@@ -29,23 +27,16 @@ class Amount:
     example: str
     positive: bool = True
 
-    def __call__(
-        self, ctx: click.Context, param: click.Parameter, value: str | None
-    ) -> float | None:
-        if value is None:
-            return None
-        option = param.opts[0]
+    def __call__(self, value: str) -> float:
         found = _AMOUNT.fullmatch(value.strip())
         unit = (found[3] or self.bare) if found else ""
         if found is None or unit not in self.units:
             units = f", with a unit of {', '.join(self.units)}" if len(self.units) > 1 else ""
-            raise UsageError(
-                f"{option}: {value!r} is no {self.name} (such as {self.example}{units})"
-            )
+            raise UsageError(f"{value!r} is no {self.name} (such as {self.example}{units})")
         digits = re.sub("[_,]", "", found[1])
         amount = float(digits + (found[2] or "")) * self.units[unit]
         if not math.isfinite(amount) or (self.positive and amount <= 0):
-            raise UsageError(f"{option}: {value!r}: above 0 and finite is wanted")
+            raise UsageError(f"{value!r}: above 0 and finite is wanted")
         return amount
 
 

@@ -1,0 +1,158 @@
+"""The operations as methods of a crawl, and as functions.
+
+Written by scripts/api_methods.py from what the operations declare: change it there, and run that.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from crawl.api.handle import Handle
+
+if TYPE_CHECKING:
+    from crawl.phases.dedup.operation import DuplicatesResult
+
+
+class Methods(Handle):
+    """Every operation on a crawl."""
+
+    def dedup(
+        self,
+        *,
+        group: str = "none",
+        compare_order: str = "score,fetchTime,urlLength",
+        near: str | None = None,
+        preview: bool | int = False,
+        pairs: int = 20,
+        canonical: bool = False,
+        redirects: bool = False,
+        groups: int | None = None,
+        urls: int = 10,
+        report: str | Path | None = None,
+        steal_lock: bool = False,
+    ) -> DuplicatesResult:
+        """Mark pages of the CrawlDb of the crawl that it has more than once as db_duplicate, all
+        but one; a page that no other repeats any more is db_fetched again.
+
+        Pages are the same if their signatures are (`db.signature.class`). Which one survives
+        depends on the pages alone, not on who came first: run it as often as you like.
+
+        `group`: Compare all pages (none), or only those of one host or one domain.
+
+        `compare_order`: What decides which of the same pages survives, first things first:
+        score, fetchTime, urlLength, httpsOverHttp, canonical, redirect.
+
+        `near`: Also mark pages that are nearly the same and have the same title: jaccard[=SHARE]
+        of the word triples of their main texts (default: 0.95), or hamming[=BITS] of simhashes
+        as signatures (default: 3).
+
+        `preview`: Mark nothing: show near duplicates, the most doubtful first, and what differs
+        between them. In Python a number says how many.
+
+        `pairs`: With `preview`: show so many of them.
+
+        `canonical`: Also mark pages that name another page of the crawl as canonical; that one
+        survives.
+
+        `redirects`: Also mark pages that redirect to another page of the crawl; that one
+        survives.
+
+        `groups`: Show the N largest groups of the same pages.
+
+        `urls`: Name so many of the duplicates of each of these groups.
+
+        `report`: Write these groups (default: 1000) to a file, .json or .parquet.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.dedup(group="host").counters["duplicates"]
+        >>> [group.survivor for group in web.dedup(groups=10).groups]
+        >>> [pair.difference.changes for pair in web.dedup(near="jaccard", preview=20).pairs]
+        """
+        done: DuplicatesResult = self._do("dedup", "dedup", locals())
+        return done
+
+    def stats(
+        self, *, sort: bool = False, hosts: int | None = None, snapshot: int | None = None
+    ) -> dict[str, Any]:
+        """URLs by status, scores, intervals and retries; of the largest hosts too.
+
+        `sort`: With --stats: also by host, largest first.
+
+        `hosts`: With `sort`: how many hosts (default: 50).
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.stats()["status"]["db_fetched"]
+        """
+        done: dict[str, Any] = self._do("readdb", "stats", locals())
+        return done
+
+    def lookup(self, url: str, *, snapshot: int | None = None) -> dict[str, Any] | None:
+        """The CrawlDb's record of one URL, from a CrawlDb of any size; none where it is not known,
+        nor in its normal form.
+
+        `url`: Everything known of one URL. Exit code 1 if it is not there.
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.lookup("https://example.org/")["statusName"]
+        """
+        done: dict[str, Any] | None = self._do("readdb", "lookup", locals())
+        return done
+
+    def top(
+        self, count: int, *, min_score: float | None = None, snapshot: int | None = None
+    ) -> list[dict[str, Any]]:
+        """The URLs with the highest scores, best first.
+
+        `count`: The N URLs with the highest scores.
+
+        `min_score`: With `count`: only scores of at least this.
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.top(10)[0]["url"]
+        """
+        done: list[dict[str, Any]] = self._do("readdb", "top", locals())
+        return done
+
+    def dump_crawldb(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "parquet",
+        status: str | None = None,
+        regex: str | None = None,
+        retry: int | None = None,
+        expr: str | None = None,
+        sample: float | None = None,
+        overwrite: bool = False,
+        snapshot: int | None = None,
+    ) -> dict[str, Any]:
+        r"""Writes records of the CrawlDb to a new folder; says how many.
+
+        `folder`: Write records to a new folder.
+
+        `format`: With `folder`: of its files; parquet and json keep every value, csv and text
+        escape what terminals and spreadsheets would obey (\x1b, '=).
+
+        `status`: With `folder`: only records of this status.
+
+        `regex`: With `folder`: only URLs that match as a whole (RE2 syntax).
+
+        `retry`: With `folder`: only records with N retries.
+
+        `expr`: With `folder`: only records that this Spark SQL condition holds for.
+
+        `sample`: With `folder`: a share of the records, by chance.
+
+        `overwrite`: With `folder`: replace an older dump in FOLDER.
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.dump_crawldb("out", format="csv", status="db_gone")["records"]
+        """
+        done: dict[str, Any] = self._do("readdb", "dump", locals())
+        return done

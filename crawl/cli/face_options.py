@@ -1,0 +1,130 @@
+"""The options that belong to the command line and to no operation: how it is configured, where the
+work is done, and how the answer looks."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from crawl.cli.common.line_server import LOOPBACK, PATIENCE_SECONDS
+from crawl.operations.operation import Due, Operation
+from crawl.rounds import NOTHING_MORE
+from crawl.spark.runners import SparkOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What was given of them."""
+
+    overrides: tuple[str, ...] = ()
+    conf: str | None = None
+    master: str | None = None
+    quiet: bool = False
+    json: bool = False
+    if_due: bool = False
+    stdin: bool = False
+    listen: int | None = None
+    listen_address: str | None = None
+    keep_open: bool = False
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Given:
+        """The values that click read; an operation's own are left out."""
+        values = {name: given[_PREFIX + name] for name in _NAMES if _PREFIX + name in given}
+        if (log_format := given.get(_PREFIX + "log_format")) is not None:
+            values["overrides"] = (*values["overrides"], f"log.format={log_format}")
+        return cls(**values)
+
+    def spark(self) -> SparkOptions:
+        """What is said about Spark."""
+        from crawl.cli.common.spark_start import spark_is_starting
+
+        starting = functools.partial(spark_is_starting, quiet=self.quiet)
+        return SparkOptions(self.master, self.quiet, starting)
+
+
+_PREFIX = "face_"
+"""An operation may have an option of the same name."""
+_NAMES = tuple(Given.__dataclass_fields__)
+
+
+def of(operations: Sequence[Operation]) -> Iterator[click.Option]:
+    """The options of a command that stands for these operations."""
+    first = operations[0]
+    if first.due is Due.IN_ROUND:
+        yield _flag(
+            "--if-due",
+            "For schedulers: whatever was begun is finished before anything new, what is done"
+            f" already is no fault; exit code {NOTHING_MORE} where nothing more is to be done.",
+        )
+    elif first.due is Due.IF_ANY:
+        yield _flag("--if-due", "For schedulers: where nothing is left to do, exit code 0.")
+    if first.streams and "urls" in first.options.__dataclass_fields__:
+        yield from _lines()
+    yield _flag(
+        "--json",
+        "One JSON object per line." if first.streams else "Print the answer as JSON, for programs.",
+    )
+    uses_spark = any(each.uses_spark for each in operations)
+    if uses_spark:
+        yield _option(
+            "--master",
+            metavar="MASTER",
+            help="Spark master: local[4], spark://host:7077, yarn, k8s://… (default: local[*]).",
+        )
+    if uses_spark or any(each.has_progress for each in operations):
+        yield click.Option(
+            ["-q", "--quiet", f"{_PREFIX}quiet"],
+            is_flag=True,
+            help="No progress, only results and errors.",
+        )
+    yield click.Option(
+        ["-D", f"{_PREFIX}overrides"],
+        multiple=True,
+        metavar="KEY=VALUE",
+        help="Set a property for this run (repeatable); see `crawl showproperties`.",
+    )
+    yield _option(
+        "--conf",
+        metavar="PATH",
+        help="Folder with crawl-site.toml and rule files, or a TOML file"
+        " (default: $CRAWL_CONF_DIR, or ./conf if it has a crawl-site.toml).",
+    )
+    yield _option(
+        "--log-format",
+        type=click.Choice(["text", "json"]),
+        help="json: remarks and errors as JSON, one object a line (the property log.format).",
+    )
+
+
+def _lines() -> Iterator[click.Option]:
+    yield _flag("--stdin", "Read URLs from stdin, one per line.")
+    yield _option(
+        "--listen",
+        type=click.IntRange(0, 65535),
+        metavar="PORT",
+        help="Read URLs from clients of this TCP port, until Ctrl-C; 0: a free one.",
+    )
+    yield _option(
+        "--listen-address",
+        metavar="ADDRESS",
+        help=f"With --listen: where (default: {LOOPBACK}, for clients of this machine only).",
+    )
+    yield click.Option(
+        ["--keep-client-cnx-open", f"{_PREFIX}keep_open"],
+        is_flag=True,
+        help="With --listen: answer a client's lines until it goes or is silent for"
+        f" {PATIENCE_SECONDS / 60:.0f} minutes, not the first one only.",
+    )
+
+
+def _option(flag: str, **others: Any) -> click.Option:
+    return click.Option([flag, _PREFIX + flag.lstrip("-").replace("-", "_")], **others)
+
+
+def _flag(flag: str, help: str) -> click.Option:
+    return _option(flag, is_flag=True, help=help)

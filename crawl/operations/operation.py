@@ -1,0 +1,129 @@
+"""Operation: one capability of the crawler, of which every face is derived."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TYPE_CHECKING, Any
+
+from crawl.operations.options import Face, Field, fields_of
+from crawl.operations.view import View
+
+if TYPE_CHECKING:
+    from crawl.config import Config
+    from crawl.operations.work import Work
+
+
+class Place(Enum):
+    """What an operation is about."""
+
+    CRAWL = auto()
+    """A crawl's folder: the first argument of its command, and a method of a crawl."""
+    NOWHERE = auto()
+    """No crawl: a function of the package, if it is one of the API at all."""
+
+
+class Due(Enum):
+    """What `--if-due` means, by which schedulers call an operation when in doubt."""
+
+    NEVER = auto()
+    """There is no such option."""
+    IN_ROUND = auto()
+    """It is a step of a round: it works on what the crawl's folder calls for."""
+    IF_ANY = auto()
+    """It knows itself what is left to do; nothing to do is no fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a result is shown for."""
+
+    options: Any
+    config: Config
+    address: str = ""
+    """The crawl's folder, as it was named."""
+    is_if_due: bool = False
+    is_quiet: bool = False
+
+
+def plain_values(result: Any, asked: Asked) -> Any:
+    """The result itself, where it is plain data as it is."""
+    return result
+
+
+def done_well(result: Any, asked: Asked) -> int:
+    """The exit code of what cannot come to nothing."""
+    return 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """A capability: what may be asked, what is done, what comes out, and how that is shown.
+
+    `run` imports what it works with when it is called, so that the declaration costs nothing.
+    """
+
+    name: str
+    options: type[Any]
+    """A frozen dataclass whose fields are options (options.py)."""
+    result: Any
+    """The type of what `run` returns: plain data. Of an operation that `streams`, of one answer."""
+    run: Callable[[Work, Any], Any]
+    """Does it. What is wrong, with the options or the crawl, is a CrawlError, raised before
+    anything slow is started."""
+    help: str
+    """What it does, in paragraphs parted by empty lines, for the users of every face."""
+    render: Callable[[Any, Asked], View]
+    """What people are shown of a result."""
+    summary: str = ""
+    """One line of help; of our own the registry has it, so that it can be read without the rest."""
+    examples: Sequence[str] = ()
+    """Command lines."""
+    calls: Sequence[str] = ()
+    """The same in Python."""
+    check: Callable[[Config, Any], None] | None = None
+    """Raises what is wrong with options and settings, without a look at the crawl; whoever plans to
+    run it later asks."""
+    values: Callable[[Any, Asked], Any] = plain_values
+    """The result for programs, ready for JSON."""
+    code: Callable[[Any, Asked], int] = done_well
+    """The exit code: 0 where it came to something."""
+    place: Place = Place.CRAWL
+    uses_spark: bool = False
+    """Whether it may start Spark: then it takes a master, and is a job for spark-submit."""
+    has_progress: bool = False
+    """Whether it shows how far it is, and can be told to be quiet, without Spark too."""
+    due: Due = Due.NEVER
+    streams: bool = False
+    """Whether `run` yields an answer for each of the URLs that are asked for (`Work.lines`)."""
+    command: str = ""
+    """The command that stands for it and others, one of which an option selects."""
+    command_help: str = ""
+    """What such a command does, of the first of its operations."""
+    word: str = ""
+    """The word behind the command, where that is a group of commands."""
+    method: str | None = None
+    """Its name in the API, where that is not its own; empty: it is not in the API."""
+
+    @property
+    def command_name(self) -> str:
+        return self.command or self.name
+
+    @property
+    def method_name(self) -> str:
+        return self.name if self.method is None else self.method
+
+    def fields(self, face: Face) -> list[Field]:
+        """The options that a face has."""
+        return [each for each in fields_of(self.options) if each.is_on(face)]
+
+    @property
+    def selector(self) -> Field | None:
+        """The option by which a command of several operations means this one."""
+        return next((each for each in fields_of(self.options) if each.option.selects), None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoOptions:
+    """Nothing can be chosen."""

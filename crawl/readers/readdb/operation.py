@@ -1,0 +1,222 @@
+"""readdb: the CrawlDb as it stands. One command, four operations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from crawl.model.status import Status
+from crawl.operations.operation import Asked, Operation
+from crawl.operations.view import Line, Note, Table, View
+from crawl.operations.work import Work
+from crawl.printable import printable
+from crawl.readers.readdb.options import DumpOptions, LookupOptions, StatsOptions, TopOptions
+
+if TYPE_CHECKING:
+    from crawl.storage.manifest import Snapshot
+
+NOT_FOUND = 1
+
+Answer = TypeVar("Answer")
+
+
+def read(work: Work, read: Callable[[Snapshot], Answer], number: int | None) -> Answer:
+    """What `read` makes of the current state of the CrawlDb, or of the one with a number."""
+    directory = work.directory
+    if number is None:
+        return directory.reading(read)
+    directory.require_timeline()
+    return read(directory.crawldb.snapshot(number))
+
+
+def run_stats(work: Work, options: StatsOptions) -> dict[str, Any]:
+    from crawl.config.properties import DB_STATS_SCORE_QUANTILES
+    from crawl.readers.readdb import run as reader
+    from crawl.readers.readdb.statistics import statistics
+
+    def count(state: Snapshot) -> dict[str, Any]:
+        with work.runner(rows=state.rows) as runner:
+            by_host = options.host_count > 0
+            counted = reader.stats(runner, work.directory, state, by_host=by_host)
+        quantiles = counted.quantiles(work.config[DB_STATS_SCORE_QUANTILES])
+        return statistics(counted, quantiles, state, options.host_count)
+
+    return read(work, count, options.snapshot)
+
+
+def run_lookup(work: Work, options: LookupOptions) -> dict[str, Any] | None:
+    from crawl.readers.readdb.lookup import find_datum
+    from crawl.tables.dump import as_record
+
+    record = read(
+        work,
+        lambda state: find_datum(work.directory, state, options.url, work.config),
+        options.snapshot,
+    )
+    if record is None:
+        work.remark(f"{printable(options.url)} is not in the CrawlDb")
+        return None
+    return as_record(*record)
+
+
+def run_top(work: Work, options: TopOptions) -> list[dict[str, Any]]:
+    from crawl.readers.readdb import run as reader
+
+    least = float("-inf") if options.min_score is None else options.min_score
+
+    def find(state: Snapshot) -> list[dict[str, Any]]:
+        with work.runner(rows=state.rows) as runner:
+            best = reader.top(runner, work.directory, state, options.count, least)
+        return [{"score": entry.score, "url": entry.url} for entry in best]
+
+    return read(work, find, options.snapshot)
+
+
+def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
+    from crawl.readers.patterns import checked_regex
+    from crawl.readers.readdb import run as reader
+    from crawl.readers.readdb.run import check_room, make_room
+    from crawl.storage.folder import Folder, absolute
+    from crawl.tables.dump import DumpJob, RecordFilter
+
+    wanted = RecordFilter(
+        status=Status.of_label(options.status) if options.status else None,
+        regex=checked_regex(options.regex),
+        min_retries=options.retry,
+        sample=options.sample,
+    )
+    output = Folder(absolute(options.folder))
+    job = DumpJob(
+        work.directory.crawldb.folder,
+        output,
+        options.format,
+        wanted,
+        has_expr=options.expr is not None,
+    )
+    is_begun = False
+
+    def make_room_once() -> None:
+        nonlocal is_begun
+        # begun: the snapshot was forgotten, and what is there is ours
+        make_room(output, overwrite=options.overwrite or is_begun)
+        is_begun = True
+
+    def write(state: Snapshot) -> int:
+        """An older dump is there as long as the condition may be a wrong one."""
+        check_room(output, overwrite=options.overwrite or is_begun)
+        if options.expr is None:
+            with work.runner(rows=state.rows) as runner:
+                make_room_once()
+                return reader.dump(runner, state, job, None)
+        with work.session() as session, work.runner() as runner:
+            from crawl.spark.expr import check_expression, matching_rows
+
+            check_expression(session, options.expr)
+            make_room_once()
+            matching = matching_rows(session, work.directory, state, options.expr)
+            return reader.dump(runner, state, job, matching)
+
+    return {"records": read(work, write, options.snapshot), "folder": options.folder}
+
+
+def render_stats(done: dict[str, Any], asked: Asked) -> View:
+    statuses = {Status.of_label(label): count for label, count in done["status"].items()}
+    rows: list[list[object]] = [["TOTAL urls", done["urls"]]]
+    rows += [[f"status {int(code)} ({code.label})", count] for code, count in statuses.items()]
+    rows += [[f"retry {value}", count] for value, count in done["retries"].items()]
+    view = [Table(f"CrawlDb, snapshot {done['snapshot']}", ["what", "URLs"], rows)]
+    if not done["urls"]:
+        return view
+    names = {"score": "score", "fetchInterval": "fetch interval (s)", "fetchTime": "due"}
+    spreads = [[label, *done[name].values()] for name, label in names.items()]
+    view.append(Table("values", ["what", "least", "mean", "greatest"], spreads))
+    shares = [[float(share), score] for share, score in done["scoreQuantiles"].items()]
+    view.append(Table("scores", ["quantile", "score"], shares))
+    if "hosts" in done:
+        labels = list(done["status"])
+        columns = ["host", "URLs", *(label.removeprefix("db_") for label in labels)]
+        hosts = [
+            [host, sum(counts.values()), *(counts.get(label, 0) for label in labels)]
+            for host, counts in done["hosts"].items()
+        ]
+        view.append(Table("hosts", columns, hosts))
+    if done["scoreNaN"]:
+        return [*view, Note(f"{done['scoreNaN']:,} scores are not a number")]
+    return view
+
+
+def render_lookup(done: dict[str, Any] | None, asked: Asked) -> View:
+    from crawl.tables.dump import record_paragraph
+
+    return [] if done is None else [Line(record_paragraph(done))]
+
+
+def render_top(done: list[dict[str, Any]], asked: Asked) -> View:
+    return [Table("top URLs", ["score", "url"], [[each["score"], each["url"]] for each in done])]
+
+
+def render_dump(done: dict[str, Any], asked: Asked) -> View:
+    some = "record" if done["records"] == 1 else "records"
+    return [Note(f"{done['records']:,} {some} in {done['folder']}")]
+
+
+OPERATIONS = (
+    Operation(
+        name="stats",
+        command="readdb",
+        command_help="""
+        Look at the CrawlDb of CRAWL_DIR. One of --stats, --url, --top and --dump.
+        """,
+        examples=(
+            "crawl readdb mycrawl --stats --sort",
+            "crawl readdb mycrawl --url https://example.org/",
+            "crawl readdb mycrawl --top 20 --min 0.5 --json",
+            "crawl readdb mycrawl --dump out --format csv --status db_gone",
+            "crawl readdb mycrawl --dump out --expr \"score > 1 AND metadata['lang'] = 'en'\"",
+        ),
+        options=StatsOptions,
+        result=dict[str, Any],
+        run=run_stats,
+        render=render_stats,
+        uses_spark=True,
+        help="URLs by status, scores, intervals and retries; of the largest hosts too.",
+        calls=('web.stats()["status"]["db_fetched"]',),
+    ),
+    Operation(
+        name="lookup",
+        command="readdb",
+        options=LookupOptions,
+        result=dict[str, Any] | None,
+        run=run_lookup,
+        render=render_lookup,
+        code=lambda record, asked: NOT_FOUND if record is None else 0,
+        help="""
+        The CrawlDb's record of one URL, from a CrawlDb of any size; none where it is not known, nor
+        in its normal form.
+        """,
+        calls=('web.lookup("https://example.org/")["statusName"]',),
+    ),
+    Operation(
+        name="top",
+        command="readdb",
+        options=TopOptions,
+        result=list[dict[str, Any]],
+        run=run_top,
+        render=render_top,
+        uses_spark=True,
+        help="The URLs with the highest scores, best first.",
+        calls=('web.top(10)[0]["url"]',),
+    ),
+    Operation(
+        name="dump",
+        command="readdb",
+        method="dump_crawldb",
+        options=DumpOptions,
+        result=dict[str, Any],
+        run=run_dump,
+        render=render_dump,
+        uses_spark=True,
+        help="Writes records of the CrawlDb to a new folder; says how many.",
+        calls=('web.dump_crawldb("out", format="csv", status="db_gone")["records"]',),
+    ),
+)

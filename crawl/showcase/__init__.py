@@ -1,0 +1,1 @@
+"""What comes along to try the crawler on: a demo, and webs that are made up, as operations."""
