@@ -19,7 +19,6 @@ from collections.abc import Sequence
 
 import click
 
-from crawl import __version__
 from crawl.cli.common.nutch_syntax import check_nutch_syntax
 from crawl.cli.common.output import echo
 from crawl.did_you_mean import did_you_mean
@@ -28,6 +27,7 @@ from crawl.hints import program
 from crawl.masking import masked_text
 from crawl.printable import one_line
 from crawl.telemetry import logs
+from crawl.version import __version__
 
 COMMANDS: dict[str, tuple[str, str]] = {
     "demo": ("crawl.cli.demo", "two rounds on a bundled synthetic web, without a network"),

@@ -14,6 +14,7 @@ from crawl.cli.common.options import crawl_dir_argument, json_option, with_confi
 from crawl.cli.common.output import echo, print_json, print_table, remark
 from crawl.config import Config
 from crawl.config.properties import DB_STATS_SCORE_QUANTILES
+from crawl.driver.output_folder import check_room, make_room
 from crawl.errors import UsageError
 from crawl.model.status import DB_STATUSES, Status, status_label
 from crawl.readers.readdb import run as readdb
@@ -165,15 +166,15 @@ def command(
         )
         begun = False
 
-        def make_room() -> None:
+        def begin_anew() -> None:
             nonlocal begun
             # begun: the snapshot was forgotten, and what is there is ours
-            readdb.make_room(output, overwrite=overwrite or begun)
+            make_room(output, overwrite=overwrite or begun)
             begun = True
 
         def written(snapshot: Snapshot) -> int:
-            readdb.check_room(output, overwrite=overwrite or begun)
-            return _dump(directory, snapshot, dumping, expr, spark, config, make_room)
+            check_room(output, overwrite=overwrite or begun)
+            return _dump(directory, snapshot, dumping, expr, spark, config, begin_anew)
 
         rows = reading(written)
         if as_json:

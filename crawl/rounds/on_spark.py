@@ -75,6 +75,8 @@ def run_rounds(
             jobs_of_run(session) as jobs,
             stop_on_signal(on_signal.request_stop, "run", displays.notice) as interrupted,
         ):
+            from crawl.phases.generate.tasks.host_bounds import send_values
+            from crawl.phases.generate.tasks.selection import host_expressions
             from crawl.spark.cores import task_slots
             from crawl.spark.host_bounds import host_bounds
             from crawl.spark.tasks import SparkRunner
@@ -101,7 +103,7 @@ def run_rounds(
                 parsing=displays.parse,
                 steal_lock=steal_lock,
                 beside=beside,
-                bounding=host_bounds(session, directory, config),
+                bounding=host_bounds(session, directory, host_expressions(config), send_values),
                 count_parts=count_slots if beside is None else lambda: fetch_parts(count_slots()),
             )
             return round_loop.run(seeds)
