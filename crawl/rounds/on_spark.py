@@ -16,7 +16,7 @@ from crawl.fetcher.task import STOP
 from crawl.rounds.interrupt import sigterm_interrupts, stop_on_signal
 from crawl.rounds.lanes import Beside, RoundObserver
 from crawl.rounds.loop import RoundLoop
-from crawl.rounds.overlap import can_overlap, fetch_parts
+from crawl.rounds.overlap import can_overlap, fetch_parts, overlapping
 from crawl.rounds.results import LoopResult
 from crawl.rounds.steps import LoopOptions, RoundOptions, StopReason
 from crawl.spark.faults import TaskError
@@ -102,7 +102,7 @@ def run_rounds(
                 fetching=on_signal.fetching,
                 parsing=displays.parse,
                 steal_lock=steal_lock,
-                beside=beside,
+                overlapping=None if beside is None else overlapping(beside),
                 bounding=host_bounds(session, directory, host_expressions(config), send_values),
                 count_parts=count_slots if beside is None else lambda: fetch_parts(count_slots()),
             )
