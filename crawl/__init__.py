@@ -39,8 +39,7 @@ if TYPE_CHECKING:
         plan,
     )
     from crawl.errors import CrawlError
-
-__version__ = "0.1.0"
+    from crawl.version import __version__
 
 __all__ = [
     "Crawl",
@@ -63,8 +62,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'crawl' has no attribute {name!r}")
     from importlib import import_module
 
-    home = import_module("crawl.errors" if name == "CrawlError" else "crawl.api.crawl")
-    value = getattr(home, name)
+    homes = {"CrawlError": "crawl.errors", "__version__": "crawl.version"}
+    value = getattr(import_module(homes.get(name, "crawl.api.crawl")), name)
     globals()[name] = value
     return value
 

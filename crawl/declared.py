@@ -61,12 +61,12 @@ def declared_properties() -> Iterator[Property[Any]]:
     from crawl.graph import settings as graph
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
-    from crawl.parsing import outlinks
     from crawl.parsing import settings as parsing
     from crawl.phases.export import settings as exporting
     from crawl.phases.index import settings as indexing
     from crawl.phases.invertlinks import settings as linkdb
     from crawl.phases.updatehostdb import settings as hostdb
+    from crawl.rules import links
     from crawl.rules.redirect import DB_IGNORE_ALSO_REDIRECTS
     from crawl.search import settings as embedded
     from crawl.telemetry import settings as telemetry
@@ -76,7 +76,7 @@ def declared_properties() -> Iterator[Property[Any]]:
     yield from settings.PROPERTIES
     yield protocols.PLUGIN_PROTOCOL
     yield from parsing.PROPERTIES
-    yield from outlinks.PROPERTIES
+    yield from links.PROPERTIES
     yield DB_IGNORE_ALSO_REDIRECTS
     yield from linkdb.PROPERTIES
     yield from hostdb.PROPERTIES

@@ -1,9 +1,12 @@
-"""setup.cfg names what is shipped; a package that it forgets is missing from every wheel."""
+"""setup.py finds what is shipped; a package that it misses is missing from every wheel."""
 
 from __future__ import annotations
 
+import contextlib
+import runpy
 from configparser import ConfigParser
 from pathlib import Path
+from unittest import mock
 
 from crawl.interfaces.registry import INTERFACES, available
 
@@ -17,12 +20,11 @@ def setup_cfg() -> ConfigParser:
 
 
 def test_every_package_is_shipped() -> None:
-    named = set(setup_cfg()["options"]["packages"].split())
-    found = {
-        ".".join(init.parent.relative_to(ROOT).parts)
-        for init in (ROOT / "crawl").rglob("__init__.py")
-    }
-    assert named == found | {"crawl.conf"}
+    with mock.patch("setuptools.setup") as setup, contextlib.chdir(ROOT):
+        runpy.run_path(str(ROOT / "setup.py"))
+    folders = {path.parent for path in (ROOT / "crawl").rglob("*.py")}
+    found = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
+    assert set(setup.call_args.kwargs["packages"]) == found | {"crawl.conf"}
 
 
 def test_every_plugin_module_has_an_entry_point_that_is_installed() -> None:

@@ -73,9 +73,10 @@ def command(
 
     def evaluate(hostdb: Snapshot, host: str) -> tuple[float | None, float | None]:
         with spark.session("explain", config) as session:
+            from crawl.phases.generate.tasks.selection import host_expressions
             from crawl.spark.host_bounds import values_of_host
 
-            return values_of_host(session, directory, config, hostdb, host)
+            return values_of_host(session, directory, host_expressions(config), hostdb, host)
 
     found = explain(
         directory,

@@ -20,7 +20,6 @@ from collections.abc import Sequence
 
 import click
 
-from crawl import __version__
 from crawl.cli.common.nutch_syntax import check_nutch_syntax
 from crawl.cli.common.output import echo
 from crawl.did_you_mean import did_you_mean
@@ -30,6 +29,7 @@ from crawl.masking import masked_text
 from crawl.operations.registry import commands
 from crawl.printable import one_line
 from crawl.telemetry import logs
+from crawl.version import __version__
 
 COMMANDS = {name: (each.module, each.summary) for name, each in commands().items()}
 """name → (module of the operation, one line of help)."""

@@ -8,13 +8,13 @@ from crawl.cli.common.options import crawl_dir_argument, json_option, with_confi
 from crawl.cli.common.output import echo, echo_columns, print_json, remark
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.config import Config
+from crawl.driver.output_folder import make_room
 from crawl.errors import UsageError
 from crawl.model.dump_format import DumpFormat
 from crawl.phases.invertlinks.linkdb import linkdb_of, require_linkdb
 from crawl.phases.invertlinks.tasks.dump import LinkDumpJob
 from crawl.printable import printable
 from crawl.readers.patterns import checked_regex
-from crawl.readers.readdb.run import make_room
 from crawl.readers.readlinkdb import run as readlinkdb
 from crawl.readers.readlinkdb.inlinks import inlinks_of
 from crawl.spark.runners import SparkOptions

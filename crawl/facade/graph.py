@@ -222,10 +222,10 @@ class Graph(Handle):
         separator: str = "\t",
         overwrite: bool = False,
     ) -> tuple[int, tuple[tuple[str, float], ...]]:
+        from crawl.driver.output_folder import make_room
         from crawl.phases.nodedumper import run as nodedumper
         from crawl.phases.nodedumper.run import NodeDumperOptions
         from crawl.phases.webgraph.tasks.dump import ListFormat, NodeGroup, NodeValue
-        from crawl.readers.readdb.run import make_room
         from crawl.storage.folder import Folder, absolute
 
         with self._working():

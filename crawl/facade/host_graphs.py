@@ -65,10 +65,10 @@ class HostGraphs(Handle):
 
             >>> web.dump_hostgraph("graph")
         """
+        from crawl.driver.output_folder import make_room
         from crawl.phases.hostgraph import dump as graph_dump
         from crawl.phases.hostgraph.run import require_hostgraph
         from crawl.phases.webgraph.tasks.dump import NodeGroup
-        from crawl.readers.readdb.run import make_room
         from crawl.storage.folder import Folder, absolute
 
         with self._working():

@@ -107,10 +107,10 @@ class Hosts(Handle):
 
             >>> web.dump_hosts("hosts", format="csv", columns=["host", "homepage"])
         """
+        from crawl.driver.output_folder import check_room, make_room
         from crawl.model.derived_tables import HOSTDB
         from crawl.model.dump_format import DumpFormat
         from crawl.phases.updatehostdb.tasks.read import SHOWN, DumpHostsJob, ReadHostsJob
-        from crawl.readers.readdb.run import check_room, make_room
         from crawl.readers.readhostdb import run as readhostdb
         from crawl.storage.folder import Folder, absolute
 

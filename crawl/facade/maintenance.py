@@ -54,7 +54,7 @@ class Maintenance(Handle):
 
             >>> web.rollback().snapshot
         """
-        from crawl.phases.gc.run import roll_back
+        from crawl.phases.rollback.run import roll_back
 
         with self._working():
             check_whole_number("to", to)

@@ -360,13 +360,15 @@ def _with_threads(config: Config, threads: int | None) -> Config:
 
 def _bounding(session: SparkSession, directory: CrawlDir, config: Config) -> Bounding | None:
     """Evaluates what the settings say of hosts by the HostDb's columns."""
+    from crawl.phases.generate.tasks.host_bounds import send_values
     from crawl.phases.generate.tasks.selection import host_expressions
 
-    if not host_expressions(config):
+    given = host_expressions(config)
+    if not given:
         return None
     from crawl.spark.host_bounds import host_bounds
 
-    return host_bounds(session, directory, config)
+    return host_bounds(session, directory, given, send_values)
 
 
 def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:

@@ -92,9 +92,11 @@ class Readers(Handle):
     def _host_expressions(self, hostdb: Snapshot, host: str) -> tuple[float | None, float | None]:
         """What the expressions over the HostDb give for a host."""
         with self._spark_session() as session:
+            from crawl.phases.generate.tasks.selection import host_expressions
             from crawl.spark.host_bounds import values_of_host
 
-            return values_of_host(session, self._directory, self._config, hostdb, host)
+            given = host_expressions(self._config)
+            return values_of_host(session, self._directory, given, hostdb, host)
 
     def snapshots(self) -> list[dict[str, Any]]:
         """The kept states of the CrawlDb, the current one last.

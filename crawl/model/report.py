@@ -10,6 +10,10 @@ from crawl.counters import Counters
 from crawl.masking import masked_setting
 from crawl.model.costs import EngineCosts
 
+PER_HOST_OVERFLOW = "urls_skipped_per_host_overflow"
+BELOW_TOP_N = "below_top_n"
+"""What generate counts of due URLs that it leaves for later."""
+
 
 @dataclass(slots=True)
 class Report:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawl.counters import Counters
-from crawl.model.report import Report
-from crawl.phases.generate.tasks.scan import PER_HOST_OVERFLOW
+from crawl.model.report import PER_HOST_OVERFLOW, Report
 from crawl.phases.updatedb.rules import Event
 from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.rounds.results import RoundResult

@@ -47,8 +47,7 @@ from crawl.rounds import (
 )
 from crawl.rounds.after import AfterRun, run_after
 from crawl.rounds.closing import closed_round, mean_due
-from crawl.rounds.lanes import Beside, Lane, RoundObserver
-from crawl.rounds.overlap import OverlappedRounds
+from crawl.rounds.lanes import Lane, RoundObserver
 from crawl.rounds.results import AfterResult, LoopResult, RoundResult
 from crawl.rounds.state import segment_states
 from crawl.rules.overlap import pages_of_a_host
@@ -137,8 +136,8 @@ class RoundLoop:
     parsing: Callable[[Segment], AbstractContextManager[object]] = nullcontext
     """Entered for the parse of a segment."""
     steal_lock: bool = False
-    beside: Beside | None = None
-    """How the rest of the rounds is done beside the fetches; None where it waits for them."""
+    overlapping: Callable[[RoundLoop], StopReason] | None = None
+    """Runs the rounds while lists are fetched (overlap.py); None where they wait for the fetch."""
     bounding: Bounding | None = None
     """Evaluates expressions over the HostDb; None where there is none."""
     count_parts: Callable[[], int] = lambda: 1
@@ -172,8 +171,8 @@ class RoundLoop:
         stop = self.stop_requested()
         if stop is None and seeds:
             self._inject(seeds)
-        if stop is None and self.beside is not None:
-            stop = OverlappedRounds(self, self.beside).run()
+        if stop is None and self.overlapping is not None:
+            stop = self.overlapping(self)
         while stop is None:
             stop = self.stop_requested() or self._run_next_step()
         if stop in _ENDS:
@@ -263,7 +262,7 @@ class RoundLoop:
             done = generate.run(
                 lane.runner,
                 self.directory,
-                self.config if self.beside is None else self._half_of_hosts(),
+                self.config if self.overlapping is None else self._half_of_hosts(),
                 options,
                 self.clock,
                 resolver=self.resolver,

@@ -16,7 +16,7 @@ from crawl.fetcher.task import STOP
 from crawl.operations.interrupt import sigterm_interrupts, stop_on_signal
 from crawl.rounds.lanes import Beside, RoundObserver
 from crawl.rounds.loop import RoundLoop
-from crawl.rounds.overlap import can_overlap, fetch_parts
+from crawl.rounds.overlap import can_overlap, fetch_parts, overlapping
 from crawl.rounds.results import LoopResult
 from crawl.rounds.steps import LoopOptions, RoundOptions, StopReason
 from crawl.spark.faults import TaskError
@@ -75,6 +75,8 @@ def run_rounds(
             jobs_of_run(session) as jobs,
             stop_on_signal(on_signal.request_stop, "run", displays.notice) as interrupted,
         ):
+            from crawl.phases.generate.tasks.host_bounds import send_values
+            from crawl.phases.generate.tasks.selection import host_expressions
             from crawl.spark.cores import task_slots
             from crawl.spark.host_bounds import host_bounds
             from crawl.spark.tasks import SparkRunner
@@ -100,8 +102,8 @@ def run_rounds(
                 fetching=on_signal.fetching,
                 parsing=displays.parse,
                 steal_lock=steal_lock,
-                beside=beside,
-                bounding=host_bounds(session, directory, config),
+                overlapping=None if beside is None else overlapping(beside),
+                bounding=host_bounds(session, directory, host_expressions(config), send_values),
                 count_parts=count_slots if beside is None else lambda: fetch_parts(count_slots()),
             )
             return round_loop.run(seeds)

@@ -13,18 +13,15 @@ import threading
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import partial
-from typing import TYPE_CHECKING
 
 from crawl.config import Config
 from crawl.fetcher.task import STOP
 from crawl.fetcher.values.settings import FETCHER_FOLLOW_DEPTH, HTTP_REDIRECT_MAX
 from crawl.rounds.lanes import Beside, Lane
+from crawl.rounds.loop import RoundLoop
 from crawl.rounds.results import AfterResult, RoundResult
 from crawl.rounds.state import segment_states
 from crawl.rounds.steps import UNBOUNDED, LoopOptions, Step, StopReason, next_steps
-
-if TYPE_CHECKING:
-    from crawl.rounds.loop import RoundLoop
 
 _SIGNALS_HEARD_S = 0.5
 """An interruption that another thread asks for is heard between two waits only."""
@@ -44,6 +41,11 @@ def fetch_parts(cores: int) -> int:
     """How many of the cores fetch at the same time: a part has one to its end, and what is done
     beside it needs some, too."""
     return max(1, cores - max(1, cores // 4))
+
+
+def overlapping(beside: Beside) -> Callable[[RoundLoop], StopReason]:
+    """Runs the rounds of a loop so: for whoever makes one."""
+    return lambda loop: OverlappedRounds(loop, beside).run()
 
 
 class OverlappedRounds:

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 from crawl.config import Config, Property, boolean
-from crawl.parsing.outlinks import (
+from crawl.rules.links import (
     DB_IGNORE_EXTERNAL,
     DB_IGNORE_INTERNAL,
     DB_IGNORE_MODE,

@@ -8,13 +8,10 @@ link to: a site's links to others make them matter, whether those are fetched or
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
-import pyarrow as pa
-
-from crawl.model.arrow import strings
 from crawl.urls.domains import registered_domain
 
 AUTO = "auto"
@@ -44,9 +41,9 @@ class Sites:
         """Whether no further host or domain would change anything."""
         return len(self.hosts) == len(self.domains) == _SEVERAL
 
-    def with_hosts(self, hosts: pa.Array[Any]) -> Sites:
-        """These and the hosts of a column."""
-        names = [name for name in strings(hosts.unique().drop_null()) if name]
+    def with_hosts(self, hosts: Iterable[str]) -> Sites:
+        """These and those of hosts, of which an empty one is none."""
+        names = [name for name in hosts if name]
         return self | Sites(_few(names), _few(map(registered_domain, names)))
 
     def __or__(self, other: Sites) -> Sites:

@@ -13,13 +13,13 @@ from types import FunctionType
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-import crawl
 from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.spark.code_archive import code_archives
 from crawl.spark.faults import reported_faults
 from crawl.spark.job_properties import job_group, new_group
 from crawl.spark.needs import refuse_wrong, remarks_on, remarks_on_unused, tell
+from crawl.version import __version__
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -71,10 +71,10 @@ def _provide_code(spark: SparkSession, config: Config) -> None:
     if theirs is None:
         for archive in code_archives(config):
             spark.sparkContext.addPyFile(str(archive))
-    elif theirs != crawl.__version__:
+    elif theirs != __version__:
         raise ConfigError(
             f"executors of this Spark session have crawl {theirs or 'of another package'}, the"
-            f" driver {crawl.__version__}: install the same on both"
+            f" driver {__version__}: install the same on both"
         )
 
 

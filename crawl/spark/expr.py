@@ -14,7 +14,6 @@ from pyspark.sql import SparkSession
 from crawl.errors import CrawlError, UsageError
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
-from crawl.phases.generate.tasks.scan import MATCHING
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr_guard import refuse_forbidden
 from crawl.spark.query_blocks import blocks_of
@@ -23,6 +22,7 @@ from crawl.spark.source_tables import CRAWLDB_COLUMNS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.tables.exchange import Outbox
+from crawl.tables.matching import MATCHING
 from crawl.tables.slices import RowPlaces, Slices
 
 # it prints every wrong expression as JSON to stderr; `check_expression` says it in one line

@@ -5,19 +5,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import NumericType
 
-from crawl.config import Config
 from crawl.config.properties import GENERATE_FETCH_DELAY_EXPR, GENERATE_MAX_COUNT_EXPR
 from crawl.errors import UsageError
 from crawl.model.arrow import as_array
 from crawl.model.derived_tables import HOSTDB
-from crawl.phases.generate.tasks.host_bounds import bounds_of_values, send_bounds
-from crawl.phases.generate.tasks.selection import host_expressions
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr import explain_failure, reason_of
 from crawl.spark.expr_guard import refuse_forbidden
@@ -28,26 +26,31 @@ from crawl.storage.manifest import Snapshot
 from crawl.tables.exchange import BlockSource, Outbox
 from crawl.tables.slices import Router
 
+Send = Callable[[Router, "pa.Array[Any]", "pa.Array[Any]", "pa.Array[Any]", Outbox], None]
+"""Sends hosts with their bounds and pauses to the slices that need them."""
+
 
 def host_bounds(
-    spark: SparkSession, directory: CrawlDir, config: Config
+    spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], send: Send
 ) -> Callable[[Snapshot, Router], BlockSource] | None:
-    """Evaluates the expressions over a HostDb; None where there is none. A wrong one is UsageError
-    with Spark's reason in one line."""
-    given = host_expressions(config)
+    """Evaluates the expressions, by the names of their properties, over a HostDb; None where there
+    is none. A wrong one is UsageError with Spark's reason in one line."""
     for name, expr in given.items():
         _check(spark, name, expr)
     if not given:
         return None
-    return partial(_evaluate, spark, directory, given)
+    return partial(_evaluate, spark, directory, given, send)
 
 
 def values_of_host(
-    spark: SparkSession, directory: CrawlDir, config: Config, hostdb: Snapshot, host: str
+    spark: SparkSession,
+    directory: CrawlDir,
+    given: Mapping[str, str],
+    hostdb: Snapshot,
+    host: str,
 ) -> tuple[float | None, float | None]:
     """What the expressions give for one host: its bound and its pause in ms. Raises UsageError as
     `host_bounds` does."""
-    given = host_expressions(config)
     for name, expr in given.items():
         _check(spark, name, expr)
     what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
@@ -81,13 +84,14 @@ def _evaluate(
     spark: SparkSession,
     directory: CrawlDir,
     given: Mapping[str, str],
+    send: Send,
     hostdb: Snapshot,
     router: Router,
 ) -> RddSource:
     what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
     try:
         values = _values(spark, directory, given, hostdb)
-        sent = blocks_of(values, partial(_send_bounds, router))
+        sent = blocks_of(values, partial(_send, send, router))
     except PySparkException as error:
         raise UsageError(f"{what} failed: {reason_of(str(error))}") from error
     return RddSource(sent, partial(explain_failure, what))
@@ -109,6 +113,6 @@ def _values(
     return hosts.load(directory.folder.address).selectExpr("host", *columns)
 
 
-def _send_bounds(router: Router, rows: pa.Table, outbox: Outbox) -> None:
-    bounds = bounds_of_values(*(as_array(rows.column(place)) for place in range(3)))
-    send_bounds(router, bounds, outbox)
+def _send(send: Send, router: Router, rows: pa.Table, outbox: Outbox) -> None:
+    host, bound, pause = (as_array(rows.column(place)) for place in range(3))
+    send(router, host, bound, pause, outbox)

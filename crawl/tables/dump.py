@@ -23,12 +23,12 @@ from crawl.model.dump_format import DumpFormat
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.phases.generate.tasks.scan import MATCHING
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer
 from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Received
+from crawl.tables.matching import MATCHING
 from crawl.tables.slices import Slice
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.model.arrow import as_array
+from crawl.model.arrow import as_array, strings
 from crawl.parsing.anchors import are_followable
 from crawl.rules.sites import Sites
 from crawl.storage.folder import Folder
@@ -51,4 +51,10 @@ def _sites_of(pages: pa.Table) -> Sites:
     linking = pc.list_parent_indices(lists).filter(followable).unique()
     targets = pc.struct_field(links, "url").filter(followable)
     pages_that_link = as_array(pages["url"]).take(linking)
-    return Sites().with_hosts(hosts_of(targets)).with_hosts(hosts_of(pages_that_link))
+    return (
+        Sites().with_hosts(_names(hosts_of(targets))).with_hosts(_names(hosts_of(pages_that_link)))
+    )
+
+
+def _names(hosts: pa.Array[Any]) -> list[str]:
+    return strings(hosts.unique().drop_null())

@@ -10,7 +10,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-from crawl import __version__
 from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo
 from crawl.telemetry import logs
@@ -19,6 +18,7 @@ from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import BUILD, COMMAND_RUNNING
 from crawl.telemetry.settings import Settings
 from crawl.telemetry.tracing import NoSpan, Span, Tracing, traceparent
+from crawl.version import __version__
 
 _log = logging.getLogger(__name__)
 

@@ -15,12 +15,12 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 from urllib.parse import urlsplit
 
-from crawl import __version__
 from crawl.clock import Clock, SystemClock
 from crawl.errors import EnvironmentFault
 from crawl.hints import install
 from crawl.masking import masked_text
 from crawl.telemetry.settings import TRACES_ENDPOINT, Settings
+from crawl.version import __version__
 
 _SILENCE_S = 60.0
 """After a collector did not answer: a crawl of a thousand tasks must not wait a thousand times."""

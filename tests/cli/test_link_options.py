@@ -11,10 +11,10 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from crawl.driver.output_folder import make_room
 from crawl.errors import StorageError
 from crawl.phases.hostgraph import dump as graph_dump
 from crawl.phases.nodedumper import run as nodedumper
-from crawl.readers.readdb.run import make_room
 from crawl.readers.readlinkdb import run as readlinkdb
 from crawl.storage.folder import Folder
 from tests.cli.calling import Caller

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from crawl import __version__
 from crawl.cli.main import COMMANDS
+from crawl.version import __version__
 from tests.cli.calling import Caller
 
 

@@ -12,6 +12,7 @@ from crawl.fetcher.values.settings import FETCHER_PARSE
 from crawl.rounds import LoopOptions, RoundOptions, Step
 from crawl.rounds.lanes import Beside
 from crawl.rounds.loop import RoundLoop
+from crawl.rounds.overlap import overlapping
 from crawl.rounds.results import AfterResult, LoopResult, RoundResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
@@ -90,6 +91,6 @@ def run_rounds(
         diary or Diary(),
         resolver=lambda host: None,
         sleep=time.sleep if overlap else lambda seconds: None,
-        beside=Beside(InProcess(threads), cancel) if overlap else None,
+        overlapping=overlapping(Beside(InProcess(threads), cancel)) if overlap else None,
     )
     return round_loop.run(seeds)

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from crawl.driver.output_folder import SUCCESS, make_room
 from crawl.model.dump_format import DumpFormat
 from crawl.phases.hostgraph import dump as graph_dump
 from crawl.phases.invertlinks.linkdb import linkdb_of
@@ -17,7 +18,6 @@ from crawl.phases.invertlinks.tasks.dump import LinkDumpJob
 from crawl.phases.nodedumper import run as nodedumper
 from crawl.phases.nodedumper.run import NodeDumperOptions
 from crawl.phases.webgraph.tasks.dump import ListFormat, NodeGroup, NodeValue
-from crawl.readers.readdb.run import SUCCESS, make_room
 from crawl.readers.readlinkdb import run as readlinkdb
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

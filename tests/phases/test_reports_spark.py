@@ -63,12 +63,13 @@ def test_spark_finds_the_same(spark: SparkSession, tmp_path: Path) -> None:
     assert links == statistics.count_links(here, files, 5)
 
     update_hosts(directory)
-    config = Config.of(
-        {"generate.max.count.expr": "urls - 1", "generate.fetch.delay.expr": "nullif(failed, 0)"}
-    )
+    given = {
+        "generate.max.count.expr": "urls - 1",
+        "generate.fetch.delay.expr": "nullif(failed, 0)",
+    }
     hostdb = directory.dataset(HOSTDB).require_current()
-    assert values_of_host(spark, directory, config, hostdb, "a.test") == (29.0, None)
-    assert values_of_host(spark, directory, config, hostdb, "nobody.test") == (None, None)
+    assert values_of_host(spark, directory, given, hostdb, "a.test") == (29.0, None)
+    assert values_of_host(spark, directory, given, hostdb, "nobody.test") == (None, None)
 
     other = crawl_of(str(tmp_path / "other"), contents)
     add_refreshes(other, {"http://b.test/old": "http://a.test/p1"})

@@ -19,6 +19,7 @@ from crawl.phases.generate import run as generate
 from crawl.phases.generate.shared import GenerateOptions
 from crawl.rounds import UNBOUNDED, LoopOptions, RoundOptions, StopReason, build_round
 from crawl.rounds.lanes import Beside
+from crawl.rounds.overlap import overlapping
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.host_states import put_host_states
@@ -50,8 +51,8 @@ def asked(played: Played) -> Counter[str]:
 def test_every_page_once_and_then_it_ends(played: Played, overlap: bool) -> None:
     """In small lists, so that a page could be on several of them."""
     options = RoundOptions(top_n=2, num_fetchers=1, threads=2, add_days=31)
-    beside = Beside(InProcess()) if overlap else None
-    result = played.run_rounds(LoopOptions(UNBOUNDED), options=options, beside=beside)
+    beside = overlapping(Beside(InProcess())) if overlap else None
+    result = played.run_rounds(LoopOptions(UNBOUNDED), options=options, overlapping=beside)
     assert result.ending is StopReason.NOTHING_DUE
     assert asked(played) == dict.fromkeys((FRONT, *BELOW), 1)
 

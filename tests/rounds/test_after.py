@@ -26,6 +26,7 @@ from crawl.rounds import (
 from crawl.rounds.after import check_after
 from crawl.rounds.derived import behind, read_facts
 from crawl.rounds.lanes import Beside
+from crawl.rounds.overlap import overlapping
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.phases.made import DAY, NOW, datum, make_crawldb
@@ -224,8 +225,8 @@ def test_a_crawl_that_waits_is_followed_round_by_round(played: Played, overlap: 
                 played.directory.folder.write(STOP_FILE, b"")
 
     diary = Ends()
-    beside = Beside(InProcess()) if overlap else None
-    played.run_rounds(then("invertlinks", wait_s=0.0), seeded=True, diary=diary, beside=beside)
+    beside = overlapping(Beside(InProcess())) if overlap else None
+    played.run_rounds(then("invertlinks", wait_s=0.0), seeded=True, diary=diary, overlapping=beside)
     followed = [name for name in diary.names if name in ("updatedb", "invertlinks")]
     assert followed == ["updatedb", "invertlinks"] * 2
     played.directory.folder.delete(STOP_FILE)

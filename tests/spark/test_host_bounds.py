@@ -13,6 +13,8 @@ from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.derived_tables import HOSTDB
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.tasks.host_bounds import send_values
+from crawl.phases.generate.tasks.selection import host_expressions
 from crawl.phases.updatehostdb import run as updatehostdb
 from crawl.phases.updatehostdb.run import UpdateHostDbOptions
 from crawl.readers.readhostdb import run as readhostdb
@@ -61,7 +63,7 @@ def test_generate_uses_what_expressions_give(spark: SparkSession, directory: Cra
             GenerateOptions(),
             ManualClock(NOW),
             resolver=lambda host: None,
-            bounding=host_bounds(spark, directory, config),
+            bounding=host_bounds(spark, directory, host_expressions(config), send_values),
         )
     (name,) = done.segments
     rows = [row for part in fetch_lists(directory, name) for row in part]
@@ -85,7 +87,7 @@ def test_a_wrong_expression_is_one_line(
     spark: SparkSession, directory: CrawlDir, expr: str, reason: str
 ) -> None:
     with pytest.raises(UsageError, match=reason) as caught:
-        host_bounds(spark, directory, Config.of({"generate.max.count.expr": expr}))
+        host_bounds(spark, directory, {"generate.max.count.expr": expr}, send_values)
     assert "\n" not in str(caught.value)
 
 

@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from crawl.phases.generate.tasks.scan import MATCHING
 from crawl.spark import query_blocks
 from crawl.spark.expr import send_matching
 from crawl.tables.exchange import Received
+from crawl.tables.matching import MATCHING
 from crawl.tables.slices import RowPlaces
 
 BATCH = 100

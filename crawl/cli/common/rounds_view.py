@@ -11,7 +11,6 @@ from crawl.cli.common.waiting_hosts import waiting_hosts_note
 from crawl.config import Config
 from crawl.facade.results import RunResult
 from crawl.hints import command
-from crawl.parsing.outlinks import DB_MAX_OUTLINKS
 from crawl.parsing.settings import PARSER_SKIP_TRUNCATED
 from crawl.rounds import (
     STOP_FILE,
@@ -27,6 +26,7 @@ from crawl.rounds import (
 )
 from crawl.rounds.derived import BehindTable
 from crawl.rounds.results import AfterResult, RoundResult
+from crawl.rules.links import DB_MAX_OUTLINKS
 
 _PHASES = ("inject", "generate", "fetch", "parse", "updatedb")
 

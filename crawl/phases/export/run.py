@@ -38,8 +38,8 @@ from crawl.phases.export.tasks.part import DATA, GONE, ExportJob, ExportTaskResu
 from crawl.phases.export.tasks.record import RecordMaker
 from crawl.phases.export.tasks.selection import SelectionJob, SelectionTask, select_shard
 from crawl.phases.export.tasks.values import ChunkUnit, ExportedFile, ExportFormat, TextKind
+from crawl.phases.index.rules import IndexRules
 from crawl.phases.index.tasks.decide import DecideJob
-from crawl.phases.index.tasks.decisions import IndexRules
 from crawl.phases.index.tasks.keys import (
     KeysJob,
     KeysTask,

@@ -16,6 +16,7 @@ from functools import partial
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.driver.merge_table import merge_table
+from crawl.driver.rebucketing import in_buckets
 from crawl.errors import Locked, StorageError
 from crawl.fetcher.hand_over import HandedOver
 from crawl.model.report import Report
@@ -29,7 +30,6 @@ from crawl.phases.fetch.tasks import (
     send_robots,
     strictest_pause,
 )
-from crawl.phases.invertlinks.linkdb import in_buckets
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.keyed_rows import KeyedRows
 from crawl.storage.manifest import Snapshot

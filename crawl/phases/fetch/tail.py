@@ -18,8 +18,8 @@ from crawl.fetcher.reporting.part_reports import PartReports
 from crawl.fetcher.reporting.task_monitor import STOP, TAIL, request_tail_end, stop_reason
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PROGRESS_INTERVAL, FETCHER_TAIL_CUT, TailCut
+from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.phases.fetch.rules import FetchSoFar, RoundCosts, is_tail
-from crawl.phases.generate.tasks.scan import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

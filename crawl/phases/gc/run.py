@@ -1,4 +1,4 @@
-"""Snapshots of the CrawlDb: go back to one, or forget old ones."""
+"""gc: old snapshots are forgotten, and the files that none names are deleted."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from dataclasses import dataclass
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
-from crawl.errors import NoSnapshot
 from crawl.phases.index.settling import settle_index
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import Snapshot
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,29 +20,6 @@ class GarbageResult:
     """The numbers of the snapshots, the current one last."""
     files_deleted: int
     took_over: str | None
-
-
-def roll_back(
-    crawl_dir: CrawlDir, config: Config, clock: Clock, number: int | None, *, steal_lock: bool
-) -> tuple[Snapshot, str | None]:
-    """Makes that snapshot the current one, or the newest whole one before; and what is to be
-    said of the lock."""
-    crawl_dir.require_timeline()
-    with crawl_dir.writing_crawldb(
-        "rollback", config, clock, steal_lock=steal_lock, damaged=True
-    ) as transaction:
-        if number is None:
-            older = [
-                each
-                for each in transaction.timeline.numbers[:-1]
-                if crawl_dir.crawldb.is_whole(each)
-            ]
-            if not older:
-                raise NoSnapshot(
-                    f"{crawl_dir.address}: there is no snapshot before the current one"
-                )
-            number = older[-1]
-        return transaction.roll_back(number), transaction.lock.took_over
 
 
 def collect_garbage(

@@ -11,6 +11,7 @@ from functools import partial
 from gzip import compress
 from shutil import copyfileobj
 
+from crawl.driver.output_folder import SUCCESS, make_room
 from crawl.phases.hostgraph.run import require_hostgraph, stored_hostgraph, table_of
 from crawl.phases.hostgraph.tasks.common_crawl import (
     EDGES_FILE,
@@ -27,7 +28,6 @@ from crawl.phases.hostgraph.tasks.common_crawl import (
 )
 from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.phases.webgraph.tasks.marks import send_turned
-from crawl.readers.readdb.run import SUCCESS, make_room
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.tables.runner import Runner

@@ -34,6 +34,7 @@ from crawl.phases.index.choice import (
     takes_what_is_new,
 )
 from crawl.phases.index.returning import ReturningPages, find_returning
+from crawl.phases.index.rules import IndexRules
 from crawl.phases.index.settings import (
     INDEX_MAX_INLINKS,
     INDEXER_DELETE,
@@ -52,7 +53,6 @@ from crawl.phases.index.state import (
 from crawl.phases.index.tasks.assemble import AssembleJob, assemble_part
 from crawl.phases.index.tasks.decide import DecideJob, ShardTask
 from crawl.phases.index.tasks.decide_shard import IndexDecideJob, decide_shard
-from crawl.phases.index.tasks.decisions import IndexRules
 from crawl.phases.index.tasks.deliver import (
     LEDGER_LOST,
     DeliverTask,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
@@ -22,10 +21,9 @@ from crawl.phases.invertlinks.tasks.merge import MergeLinksJob, merge_links
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Dataset, Transaction
-from crawl.tables.bucket_files import BucketTarget, largest_first, split_file
+from crawl.tables.bucket_files import BucketTarget, largest_first
 from crawl.tables.exchange import Exchange
 from crawl.tables.renormalize import Renormalization
-from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 
 Result = TypeVar("Result")
@@ -87,20 +85,6 @@ def target_of(transaction: Transaction, config: Config) -> BucketTarget:
         config[CRAWLDB_ROW_GROUP_SIZE],
         file_rows=config[CRAWLDB_FILE_ROWS],
     )
-
-
-def in_buckets(
-    runner: Runner, base: Snapshot | None, target: BucketTarget, buckets: int, step: str
-) -> Snapshot | None:
-    """The present state in so many buckets, a multiple of those that it has."""
-    if base is None or base.buckets == buckets:
-        return base
-    split = runner.run(partial(split_file, target, buckets), largest_first(base.files), step)
-    files = sorted(
-        (file for each in split for file in each),
-        key=lambda file: (file.bucket, (file.first or "").encode()),
-    )
-    return replace(base, buckets=buckets, files=tuple(files))
 
 
 def merge_sent(

@@ -17,6 +17,7 @@ from crawl.driver.empty_results import no_links_remarks
 from crawl.driver.few_left import LeftOut, few_left, keeps_them
 from crawl.driver.link_sites import find_link_sites, rules_before, sites_note
 from crawl.driver.observed import observed
+from crawl.driver.rebucketing import in_buckets
 from crawl.driver.segment_choice import (
     ChosenSegments,
     SegmentRule,
@@ -31,7 +32,6 @@ from crawl.model.report import Report
 from crawl.parsing.anchors import UNFOLLOWABLE
 from crawl.phases.invertlinks.linkdb import (
     buckets_wanted,
-    in_buckets,
     linkdb_of,
     merge_sent,
     renormalization_of,

@@ -19,12 +19,12 @@ from crawl.counters import Counters
 from crawl.driver.empty_results import merge_remarks
 from crawl.driver.link_sites import known_sites, rules_before, sites_note
 from crawl.driver.observed import observed
+from crawl.driver.rebucketing import in_buckets
 from crawl.driver.timing import timed
 from crawl.errors import UsageError
 from crawl.model.report import Report
 from crawl.phases.invertlinks.linkdb import (
     buckets_wanted,
-    in_buckets,
     linkdb_of,
     merge_sent,
     renormalization_of,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
+from crawl.driver.output_folder import SUCCESS, make_room
 from crawl.errors import UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank.run import require_graph, require_scores
@@ -33,7 +34,6 @@ from crawl.phases.webgraph.tasks.listing import (
     plan_list,
     send_listed,
 )
-from crawl.readers.readdb.run import SUCCESS, make_room
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot

@@ -11,7 +11,7 @@ from crawl.driver.link_sites import known_sites
 from crawl.hints import command
 from crawl.model.report import Report
 from crawl.parsing.anchors import UNFOLLOWABLE
-from crawl.phases.webgraph.tasks.link_rules import RULE_SETTINGS
+from crawl.phases.webgraph.rules import RULE_SETTINGS
 from crawl.rules.sites import Sites
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot

@@ -34,6 +34,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
 from crawl.model.report import Report
 from crawl.phases.webgraph.remarks import webgraph_remarks
+from crawl.phases.webgraph.rules import RULE_SETTINGS, LinkRules
 from crawl.phases.webgraph.tasks.edges import (
     EdgesJob,
     EdgesTask,
@@ -43,7 +44,6 @@ from crawl.phases.webgraph.tasks.edges import (
     write_edges,
 )
 from crawl.phases.webgraph.tasks.graph import outlinks_view
-from crawl.phases.webgraph.tasks.link_rules import RULE_SETTINGS, LinkRules
 from crawl.phases.webgraph.tasks.nodes import (
     OutlinksFile,
     SendEndpointsJob,

@@ -18,11 +18,12 @@ from crawl.interfaces.chain_steps import filter_steps
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.hosts import HostState
 from crawl.model.records import to_records
+from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.phases.generate.tasks.host_gate import HOST_PROBED, HOST_WAITS, SAME_PAGES
 from crawl.phases.generate.tasks.ranking import keys_of
-from crawl.phases.generate.tasks.scan import BELOW_TOP_N, PER_HOST_OVERFLOW, WAIT_FOR_UPDATE, select
+from crawl.phases.generate.tasks.scan import WAIT_FOR_UPDATE, select
 from crawl.phases.generate.tasks.selection import Selection
 from crawl.readers.explain.bounds import HostLimit
 from crawl.rules.host_wait import waits_until

@@ -73,9 +73,9 @@ def run_top(work: Work, options: TopOptions) -> list[dict[str, Any]]:
 
 
 def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
+    from crawl.driver.output_folder import check_room, make_room
     from crawl.readers.patterns import checked_regex
     from crawl.readers.readdb import run as reader
-    from crawl.readers.readdb.run import check_room, make_room
     from crawl.storage.folder import Folder, absolute
     from crawl.tables.dump import DumpJob, RecordFilter
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import partial
 
-from crawl.errors import UsageError
+from crawl.driver.output_folder import SUCCESS
 from crawl.readers.readdb.top_urls import ScoredUrl, best_of, top_of_bucket
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import PROBE, Folder, split_address
 from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import largest_first
 from crawl.tables.dump import DumpJob, dump_slice
@@ -16,9 +14,6 @@ from crawl.tables.exchange import NOTHING, BlockSource, Outbox
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slice, Slices
 from crawl.tables.stats import CrawlDbStats, bucket_stats
-
-SUCCESS = "_SUCCESS"
-"""Written last: a dump without it is not whole."""
 
 
 def stats(
@@ -76,32 +71,3 @@ def _dump_all(job: DumpJob, base: Slice) -> int:
 
 def _send_nothing(task: None, outbox: Outbox) -> None:
     """Where only a source sends."""
-
-
-def check_room(output: Folder, *, overwrite: bool, own: Collection[str] = ()) -> list[str]:
-    """What is in the folder of a dump that is to be replaced, whose files are parts and those of
-    `own`; raises UsageError where there is anything else: nobody's other files are ever
-    deleted; and whatever keeps files from being written there: better now than when the work is
-    done."""
-    above, name = split_address(output.address)
-    if name and above.size(name) is not None:
-        raise UsageError(f"{output.address} is a file: name a folder")
-    names = [name for name in output.names() if name != PROBE]
-    dumped = all(name in (SUCCESS, *own) or name.startswith("part-") for name in names)
-    if names and not (overwrite and dumped):
-        advice = "choose another or use --overwrite" if dumped else "it holds other files"
-        raise UsageError(f"{output.address} is not empty: {advice}")
-    is_new = not output.exists()
-    output.require_writable()
-    if is_new:
-        output.remove_if_empty()  # what is refused later leaves nothing behind
-    return names
-
-
-def make_room(output: Folder, *, overwrite: bool, own: Collection[str] = ()) -> None:
-    """Empties the folder, also of what a killed dump left unfinished there; raises what
-    `check_room` does."""
-    names = check_room(output, overwrite=overwrite, own=own)
-    for name in sorted(names, key=lambda name: name != SUCCESS):
-        output.delete(name)  # first what says that it is whole
-    output.drop_uploads()

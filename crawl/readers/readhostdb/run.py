@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 import pyarrow as pa
 
+from crawl.driver.output_folder import SUCCESS
 from crawl.errors import UsageError
 from crawl.model.derived_tables import HOSTDB
 from crawl.phases.updatehostdb.tasks.read import (
@@ -18,7 +19,6 @@ from crawl.phases.updatehostdb.tasks.read import (
     dump_hosts,
     top_of_slice,
 )
-from crawl.readers.readdb.run import SUCCESS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.storage.scan import require_column

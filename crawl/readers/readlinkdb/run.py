@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
+from crawl.driver.output_folder import SUCCESS, make_room
 from crawl.phases.invertlinks.linkdb import reading_linkdb
 from crawl.phases.invertlinks.tasks.dump import LinkDumpJob, dump_links
-from crawl.readers.readdb.run import SUCCESS, make_room
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import largest_first

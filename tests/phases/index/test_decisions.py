@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from crawl.model.status import Status
-from crawl.phases.index.tasks.decisions import TABLE, Action, IndexRules, PageFacts, decide
+from crawl.phases.index.rules import Action, IndexRules
+from crawl.phases.index.tasks.decisions import TABLE, PageFacts, decide
 
 DELETING = IndexRules(
     delete_gone=True, delete_noindex=True, delete_parse_failed=True, skip_not_modified=True

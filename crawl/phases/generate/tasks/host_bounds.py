@@ -90,6 +90,17 @@ def bounds_of_values(
     )
 
 
+def send_values(
+    router: Router,
+    hosts: pa.Array[Any],
+    counts: pa.Array[Any],
+    delays: pa.Array[Any],
+    outbox: Outbox,
+) -> None:
+    """Sends the bounds that an expression gave."""
+    send_bounds(router, bounds_of_values(hosts, counts, delays), outbox)
+
+
 def _whole(values: pa.Array[Any], least: float, most: float) -> pa.Array[Any]:
     """The values as whole numbers; null for what is none, and for a negative pause."""
     numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)

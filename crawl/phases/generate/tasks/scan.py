@@ -18,6 +18,7 @@ from crawl.counters import Counters
 from crawl.model.arrow import as_mask, strings
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import has_any, lookup
+from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.model.tables import CRAWLDB
 from crawl.phases.generate.tasks.host_bounds import own_caps, send_caps, send_delays
 from crawl.phases.generate.tasks.host_gate import (
@@ -37,6 +38,7 @@ from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.exchange import NOTHING, Outbox, Received, RowKind
 from crawl.tables.hosts import read_hosts
+from crawl.tables.matching import MATCHING
 from crawl.tables.slices import Router, Slice
 from crawl.urls.domains import registered_domain
 from crawl.urls.hosts import hosts_of
@@ -73,11 +75,6 @@ WAITING_HOSTS = RowKind("waiting_hosts", pa.schema([pa.field("host", pa.string()
 WAIT_FOR_UPDATE = "wait_for_update"
 SELECTED_BEFORE = "selected_before"
 """On the list of a segment whose URLs are not to be selected once more."""
-PER_HOST_OVERFLOW = "urls_skipped_per_host_overflow"
-BELOW_TOP_N = "below_top_n"
-
-MATCHING = RowKind("matching", pa.schema([pa.field("row", pa.int32(), False)]))
-"""Rows of a slice that `--expr` holds for."""
 
 
 @dataclass(frozen=True)

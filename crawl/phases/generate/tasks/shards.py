@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.counters import Counters
+from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.phases.generate.tasks.cutoff import Bracket, KeySummary, summarize
 from crawl.phases.generate.tasks.host_bounds import forward_delays, received_caps
 from crawl.phases.generate.tasks.ranking import (
@@ -19,14 +20,7 @@ from crawl.phases.generate.tasks.ranking import (
     eligible_keys,
     within_cap,
 )
-from crawl.phases.generate.tasks.scan import (
-    BELOW_TOP_N,
-    CANDIDATES,
-    PER_HOST_OVERFLOW,
-    TRIED,
-    WAITING_HOSTS,
-    best_tried,
-)
+from crawl.phases.generate.tasks.scan import CANDIDATES, TRIED, WAITING_HOSTS, best_tried
 from crawl.tables.exchange import Outbox, Received, RowKind
 
 ASSIGNED = RowKind(

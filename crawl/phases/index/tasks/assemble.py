@@ -20,8 +20,8 @@ from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.model.records import dicts, to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB, PARSE_DATA
+from crawl.phases.index.rules import FILTERED
 from crawl.phases.index.tasks.decide_shard import DELETED, WANTED
-from crawl.phases.index.tasks.decisions import FILTERED
 from crawl.phases.index.tasks.documents import DocumentSender
 from crawl.phases.index.tasks.filter_chain import DocumentMaker
 from crawl.phases.index.tasks.keys import SegmentPart

@@ -17,7 +17,8 @@ from crawl.interfaces.chains import FilterChain
 from crawl.model.arrow import as_array, fill_null
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.phases.index.tasks.decisions import Action, Decisions, IndexRules, PageFacts, decide
+from crawl.phases.index.rules import Action, IndexRules
+from crawl.phases.index.tasks.decisions import Decisions, PageFacts, decide
 from crawl.phases.index.tasks.inlinks import InlinkSource
 from crawl.phases.index.tasks.keys import FETCH_KEY, PARSE_KEY
 from crawl.storage.folder import Folder

@@ -19,6 +19,7 @@ from crawl.counters import Counters
 from crawl.model.arrow import as_array
 from crawl.model.derived_tables import INDEX_KEPT_OUT
 from crawl.model.tables import CRAWLDB
+from crawl.phases.index.rules import Action
 from crawl.phases.index.tasks.decide import (
     DATUM,
     DecideJob,
@@ -27,7 +28,7 @@ from crawl.phases.index.tasks.decide import (
     decide_rows,
     numbers,
 )
-from crawl.phases.index.tasks.decisions import Action, Decisions
+from crawl.phases.index.tasks.decisions import Decisions
 from crawl.phases.index.tasks.inlinks import INLINKS
 from crawl.phases.index.tasks.kept_out import (
     KeptOutJob,

@@ -1,44 +1,19 @@
-"""What becomes of a page when it is indexed: one table, asked from above, the first line that
-holds decides.
-
-It is the order of Nutch's IndexerMapReduce, with its quirks mended: a page that is known to be
-gone, redirected or a duplicate is never added, also where nothing is to be deleted; a `noindex`
-page is never added, where Nutch adds an empty document; what the CrawlDb says counts before an
-older fetch in a segment, as soon as it has taken that segment in.
-"""
+"""What becomes of pages when they are indexed: the table of the rules, over columns of
+facts; the first line that holds decides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import IntEnum
 
 import numpy as np
 import numpy.typing as npt
 
 from crawl.model.status import Status
+from crawl.phases.index.rules import BY_PARSE, BY_STATE, Action, IndexRules
 
 Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int8]
-
-
-class Action(IntEnum):
-    """What index writers are told."""
-
-    SKIP = 0
-    ADD = 1
-    DELETE = 2
-
-
-@dataclass(frozen=True, slots=True)
-class IndexRules:
-    """What options and configuration say."""
-
-    delete_gone: bool = False
-    delete_noindex: bool = True
-    delete_parse_failed: bool = False
-    skip_not_modified: bool = False
-    uses_crawldb: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,15 +114,6 @@ TABLE: tuple[Line, ...] = (
 """After it: a page that an indexing filter drops is skipped, or deleted where
 `indexer.delete.skipped.by.indexingfilter` says so; every other one is added."""
 
-_BY_STATE = frozenset({"gone", "redirect", "orphan", "duplicate"})
-"""The lines by which a page is left out though its parse is good, and that may cease to hold
-without a new one."""
-_BY_PARSE = frozenset({"noindex", "parse_failed"})
-"""Those that say that no older parse counts any more."""
-
-FILTERED = "filtered"
-"""The reason of the last step, which is no line of the table: filters see one page at a time."""
-
 
 @dataclass(frozen=True, slots=True)
 class Decisions:
@@ -160,12 +126,12 @@ class Decisions:
     @property
     def is_by_state(self) -> Mask:
         """Which pages nothing but their state keeps out of the index."""
-        return self._is_by(_BY_STATE)
+        return self._is_by(BY_STATE)
 
     @property
     def is_by_parse(self) -> Mask:
         """Of which pages the newest parse decided, and it is the one that counts."""
-        return np.asarray((self.lines < 0) | self._is_by(_BY_PARSE), dtype=np.bool_)
+        return np.asarray((self.lines < 0) | self._is_by(BY_PARSE), dtype=np.bool_)
 
     def _is_by(self, reasons: frozenset[str]) -> Mask:
         lines = [number for number, line in enumerate(TABLE) if line.reason in reasons]
@@ -193,14 +159,3 @@ def decide(facts: PageFacts, rules: IndexRules) -> Decisions:
         lines[here] = number
         actions[here] = int(Action.DELETE if line.deletes(rules) else Action.SKIP)
     return Decisions(actions, lines)
-
-
-STALE = (
-    Status.DB_GONE,
-    Status.DB_REDIR_TEMP,
-    Status.DB_REDIR_PERM,
-    Status.DB_DUPLICATE,
-    Status.DB_ORPHAN,
-)
-"""The statuses whose documents `clean` removes; and those of URLs that the CrawlDb no longer
-has."""

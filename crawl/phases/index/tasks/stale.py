@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 from crawl.counters import Counters
 from crawl.model.arrow import as_array, fill_null
 from crawl.model.status import status_label
-from crawl.phases.index.tasks.decisions import STALE
+from crawl.phases.index.rules import STALE
 from crawl.phases.index.tasks.documents import DOCUMENTS
 from crawl.phases.index.tasks.kept_out import KeptOutNotes, kept_rows, statuses_of
 from crawl.phases.index.tasks.ledger import ledger_urls

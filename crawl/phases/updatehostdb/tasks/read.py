@@ -15,12 +15,12 @@ import pyarrow.compute as pc
 from crawl.clock import as_text
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.dump_format import DumpFormat
-from crawl.phases.generate.tasks.scan import MATCHING
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer
 from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Received
+from crawl.tables.matching import MATCHING
 from crawl.tables.slices import Slice
 
 SHOWN = [name for name in HOSTDB.names if not name.endswith(("_bins", "_counts"))]

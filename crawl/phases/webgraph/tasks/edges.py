@@ -12,7 +12,8 @@ import pyarrow as pa
 
 from crawl.counters import Counters
 from crawl.model.derived_tables import WEBGRAPH_EDGES
-from crawl.phases.webgraph.tasks.link_rules import LinkRules
+from crawl.phases.webgraph.rules import LinkRules
+from crawl.phases.webgraph.tasks.link_rules import sites_of
 from crawl.phases.webgraph.tasks.nodes import Endpoints, OutlinksFile, numbers_of
 from crawl.storage.folder import Folder
 from crawl.storage.layout import number_of
@@ -69,7 +70,7 @@ def _sites(rules: LinkRules, found: Endpoints) -> Numbers:
     if not rules.is_limited:
         return np.zeros(len(found.pages), dtype=np.int64)
     urls = found.urls.take(found.pages)
-    sites: Any = rules.sites_of(urls, hosts_of(urls)).dictionary_encode()
+    sites: Any = sites_of(rules, urls, hosts_of(urls)).dictionary_encode()
     names = sites.dictionary.to_pylist()
     by_code = np.array([number_of(name) for name in names], dtype=np.uint64).view(np.int64)
     chosen: Numbers = by_code[sites.indices.to_numpy(zero_copy_only=False)]

@@ -6,7 +6,6 @@ of hosts, domains and paths is asked of distinct URLs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,61 +14,20 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
 from crawl.counters import Counters
-from crawl.graph.settings import (
-    LINK_IGNORE_INTERNAL_DOMAIN,
-    LINK_IGNORE_INTERNAL_HOST,
-    LINK_IGNORE_LIMIT_DOMAIN,
-    LINK_IGNORE_LIMIT_PAGE,
-)
 from crawl.model.arrow import as_mask
-from crawl.rules.sites import Sites, decided
+from crawl.phases.webgraph.rules import LinkRules
 from crawl.urls.domains import domains_of
 
 Numbers = npt.NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class LinkRules:
-    """What link.ignore.* say."""
-
-    ignore_internal_host: bool = True
-    ignore_internal_domain: bool = True
-    limit_page: bool = True
-    limit_domain: bool = True
-
-    @classmethod
-    def of(cls, config: Config, sites: Sites) -> LinkRules:
-        """What the properties say of the links of a crawl that have to do with these sites."""
-        one_host, one_domain = sites.one_host is not None, sites.one_domain is not None
-        return cls(
-            decided(config[LINK_IGNORE_INTERNAL_HOST], is_one=one_host),
-            decided(config[LINK_IGNORE_INTERNAL_DOMAIN], is_one=one_domain),
-            decided(config[LINK_IGNORE_LIMIT_PAGE], is_one=one_domain),
-            decided(config[LINK_IGNORE_LIMIT_DOMAIN], is_one=one_domain),
-        )
-
-    @property
-    def is_limited(self) -> bool:
-        """Whether one link of a site may stand for all."""
-        return self.limit_page or self.limit_domain
-
-    def sites_of(self, urls: pa.Array[Any], hosts: pa.Array[Any]) -> pa.Array[Any]:
-        """What a URL shares with those that count once beside it: its domain, or its page, or
-        nothing but the URL. Pages of several domains are several, so the domain suffices."""
-        if self.limit_domain:
-            return domains_of(hosts)
-        return page_of(urls) if self.limit_page else urls
-
-
-RULE_SETTINGS: Mapping[str, Property[str]] = {
-    "ignore_internal_host": LINK_IGNORE_INTERNAL_HOST,
-    "ignore_internal_domain": LINK_IGNORE_INTERNAL_DOMAIN,
-    "limit_page": LINK_IGNORE_LIMIT_PAGE,
-    "limit_domain": LINK_IGNORE_LIMIT_DOMAIN,
-}
-"""The property of each rule."""
+def sites_of(rules: LinkRules, urls: pa.Array[Any], hosts: pa.Array[Any]) -> pa.Array[Any]:
+    """What a URL shares with those that count once beside it: its domain, or its page, or
+    nothing but the URL. Pages of several domains are several, so the domain suffices."""
+    if rules.limit_domain:
+        return domains_of(hosts)
+    return page_of(urls) if rules.limit_page else urls
 
 
 def page_of(urls: pa.Array[Any]) -> pa.Array[Any]:
@@ -104,7 +62,7 @@ def counted_links(rules: LinkRules, links: Links, counters: Counters) -> Numbers
     first = _first_of_each(links, places, np.arange(len(links.urls), dtype=np.int64))
     counters["dropped.repeated"] += len(places) - len(first)
     if rules.is_limited and len(first):
-        sites = rules.sites_of(links.urls, links.hosts).dictionary_encode()
+        sites = sites_of(rules, links.urls, links.hosts).dictionary_encode()
         codes = sites.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
         limited = _first_of_each(links, first, codes)
         reason = "dropped.limit_domain" if rules.limit_domain else "dropped.limit_page"

@@ -16,7 +16,8 @@ from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import WEBGRAPH_OUTLINKS
 from crawl.model.status import Status
 from crawl.parsing.anchors import UNFOLLOWABLE, are_followable
-from crawl.phases.webgraph.tasks.link_rules import LinkRules, Links, counted_links
+from crawl.phases.webgraph.rules import LinkRules
+from crawl.phases.webgraph.tasks.link_rules import Links, counted_links
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.exchange import Outbox

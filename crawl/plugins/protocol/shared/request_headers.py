@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from itertools import count
 
-from crawl import __version__
 from crawl.config import Config, Property, boolean, file, text
 from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Headers, Request
@@ -13,6 +12,7 @@ from crawl.masking import masked_head
 from crawl.plugins.protocol.shared.content_encoding import ACCEPT_ENCODING
 from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.rule_lines import rule_lines
+from crawl.version import __version__
 
 AGENT_NAME: Property[str] = text(
     "http.agent.name", "", "Name of the crawler, told to every server; must be set."

@@ -1,0 +1,1 @@
+"""rollback: an older snapshot of the CrawlDb is the current one again."""
