@@ -87,6 +87,8 @@ class Crawl(
     if not TYPE_CHECKING:  # to a type checker an unknown name is a fault as before
 
         def __getattr__(self, name: str) -> object:
+            if (method := self._method_of_others(name)) is not None:
+                return method
             raise AttributeError(no_such_method(name), name=name, obj=self)
 
 

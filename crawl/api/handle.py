@@ -3,7 +3,7 @@ operations, are run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from crawl.errors import UsageError
 from crawl.operations.events import Observer
 from crawl.operations.operation import Operation
 from crawl.operations.options import Face, read_options
-from crawl.operations.registry import all_operations, operations_of
+from crawl.operations.registry import all_operations, find_method, operations_of
 from crawl.operations.running import Running, perform
 from crawl.operations.work import Work
 from crawl.spark.engine import SparkEngine
@@ -88,6 +88,18 @@ class Handle:
         own = {key: value for key, value in given.items() if key != "self"}
         work = self._work(operation)
         return perform(operation, work, read_options(operation.options, own, Face.API))
+
+    def _method_of_others(self, name: str) -> Callable[..., Any] | None:
+        """The operation of somebody else's package as a method, which takes options by name."""
+        operation = find_method(name)
+        if operation is None:
+            return None
+
+        def method(**options: Any) -> Any:
+            return self._do(operation.command_name, operation.name, options)
+
+        method.__name__, method.__doc__ = name, operation.help
+        return method
 
     def _find(self, method: str) -> Operation:
         known = {each.method_name: each for each in all_operations() if each.method_name}

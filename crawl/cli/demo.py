@@ -13,11 +13,12 @@ from crawl.cli.common.opening import open_crawl
 from crawl.cli.common.options import with_config, with_spark
 from crawl.cli.common.output import print_table, remark
 from crawl.cli.common.rounds_view import TerminalObserver
-from crawl.cli.main import COMMANDS, INTERRUPTED
+from crawl.cli.main import INTERRUPTED
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.facade.results import Interrupted
 from crawl.model.status import Status
+from crawl.operations.registry import OURS
 from crawl.readers.readdb import run as readdb
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -111,9 +112,7 @@ def _look_at(directory: CrawlDir) -> None:
         ("snapshots", where, "the states of the CrawlDb that are kept"),
         ("run", "mycrawl --seeds SEEDS --rounds 3 -D http.agent.name=NAME", "the real web"),
     )
-    lines = [
-        (hints.command(name, words), about) for name, words, about in tries if name in COMMANDS
-    ]
+    lines = [(hints.command(name, words), about) for name, words, about in tries if name in OURS]
     width = max(len(line) for line, _ in lines)
     remark("\ndemo: done. What to try next:")
     for line, about in lines:

@@ -18,19 +18,15 @@ from typing import Any
 import click
 
 from crawl.cli import face_options
-from crawl.cli.common.line_server import Listen, incoming_urls
 from crawl.cli.common.output import print_json, remark
 from crawl.cli.common.terminal import TerminalObserver, print_view
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.config import Config
-from crawl.declared import load_declared
 from crawl.errors import NothingToDo, UsageError
 from crawl.operations.operation import Asked, Due, Operation, Place
 from crawl.operations.options import Face, Field, bounds_of, read_options
 from crawl.operations.registry import Listed, operations_of
 from crawl.operations.results import Interrupted
-from crawl.operations.schema import schema_of
-from crawl.rounds.due import find_due_work
 
 INTERRUPTED = 130
 _LISTED = "__listed"
@@ -66,6 +62,8 @@ def _schema_option(operations: Sequence[Operation]) -> click.Option:
 
     def show(context: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
         if is_asked:
+            from crawl.operations.schema import schema_of
+
             schemas = {each.name: schema_of(each) for each in operations}
             print_json(schemas if len(schemas) > 1 else schemas[operations[0].name])
             context.exit()
@@ -166,6 +164,7 @@ class _Call:
         self._name = click.get_current_context().info_name or ""
 
     def run(self) -> int:
+        from crawl.declared import load_declared
         from crawl.telemetry.ambient import observed_command, scrape_address
 
         config = load_declared(self._face.overrides, self._face.conf, os.environ)
@@ -180,6 +179,8 @@ class _Call:
         )
         asked = Asked(options, config, self._address, self._face.if_due, self._face.quiet)
         if self._face.if_due and self._operation.due is Due.IN_ROUND:
+            from crawl.rounds.due import find_due_work
+
             work = find_due_work(self._name, self._address, config, _segments_named(options))
             if work.code is not None:
                 remark(f"{self._name}: {work.reason}")
@@ -240,6 +241,8 @@ class _Call:
                 raise UsageError("--listen-address and --keep-client-cnx-open go with --listen")
             yield None
             return
+        from crawl.cli.common.line_server import Listen, incoming_urls
+
         listen = None
         if face.listen is not None:
             listen = Listen.of(face.listen, face.listen_address, keep_open=face.keep_open)
