@@ -1,7 +1,7 @@
 """generate: the due URLs with the highest scores become fetch lists of new segments.
 
-The steps are described in crawl/phases/generate/tasks; here and in generate_candidates and
-generate_lists they are put together: what every step needs, the cuts that all shards settle
+The steps are described in crawl/phases/generate/tasks; here and in candidates.py and
+lists.py they are put together: what every step needs, the cuts that all shards settle
 together, the balance between parts, and the publication of segments (and marks, on request) as
 one.
 """

@@ -1,6 +1,6 @@
 """index: pages become documents, and documents reach the index writers.
 
-Steps: returning (index_returning.py) → keys (a task a file of a segment) → decide (a task a shard
+Steps: returning (returning.py) → keys (a task a file of a segment) → decide (a task a shard
 of the index) → assemble (a task a part of a parse) → deliver (a task a shard) → publish: the
 writers' files and the ledger of what they have become the state at one moment. What a server was
 sent before a job died is sent again by the next one, under the same URLs and versions, or deleted

@@ -1,7 +1,7 @@
 """sitemap: the URLs that sites list in their sitemaps become records of the CrawlDb.
 
 Steps: hosts (a task a bucket) → waves of reading (a task a share of the servers) → merge (a task
-a touched slice) → publish → what became of each host's sitemaps (`sitemap_states.py`). A task
+a touched slice) → publish → what became of each host's sitemaps (`states.py`). A task
 asks none but its own servers; sitemaps that it finds named on others are read by the next wave.
 Hosts, sources and states go from task to task: the driver hears of counts and files.
 All waves together are one transaction: a job that dies leaves the CrawlDb as it was.
