@@ -24,7 +24,8 @@ from crawl.operations.registry import OURS, operations_of
 from crawl.operations.schema import schema_of
 
 ROOT = Path(__file__).parents[2]
-sys.path[:0] = [str(ROOT / "docs"), str(ROOT / "scripts")]
+sys.path.insert(0, str(ROOT / "docs"))
+sys.path.insert(0, str(ROOT / "scripts"))
 
 from api_methods import TARGET, methods_module
 from reference import PAGES
