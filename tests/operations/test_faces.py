@@ -7,7 +7,6 @@ import ast
 import inspect
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import click
@@ -22,8 +21,8 @@ from crawl.operations.operation import Operation, Place
 from crawl.operations.options import Face, Field
 from crawl.operations.registry import OURS, operations_of
 from crawl.operations.schema import schema_of
+from tests.docs.pages import ROOT
 
-ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "docs"))
 sys.path.insert(0, str(ROOT / "scripts"))
 
