@@ -31,7 +31,6 @@ from crawl.facade.graph import Graph
 from crawl.facade.host_graphs import HostGraphs
 from crawl.facade.hosts import Hosts
 from crawl.facade.indexing import Indexing
-from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.refreshing import Refreshing
@@ -73,7 +72,6 @@ class Crawl(
     Indexing,
     Exporting,
     Searching,
-    Links,
     Maintenance,
     Refreshing,
     Repeats,

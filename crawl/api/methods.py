@@ -5,17 +5,82 @@ Written by scripts/api_methods.py from what the operations declare: change it th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawl.api.handle import Handle
 
 if TYPE_CHECKING:
+    from crawl.operations.results import PhaseResult
     from crawl.phases.dedup.operation import DuplicatesResult
 
 
 class Methods(Handle):
     """Every operation on a crawl."""
+
+    def invertlinks(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        normalize: bool = True,
+        filter: bool = True,
+        again: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge the links of parsed segments into the LinkDb of the crawl, turned around: for each
+        URL the pages that link to it, with the texts of their links.
+
+        Without a SEGMENT: every one that is parsed and not in the LinkDb yet. A segment is
+        inverted once, and the order does not matter. Links within a host are left out where
+        there are several (linkdb.ignore.internal.links: auto, true or false). Of more than
+        linkdb.max.inlinks links to a URL those of the pages with the highest scores are kept.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `normalize`: Take the URLs of both pages as they are.
+
+        `filter`: Take links that the URL filters reject.
+
+        `again`: Also invert named segments that are in the LinkDb already, in place of what they
+        brought before, and such whose parse is not whole, as far as they were parsed.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.invertlinks().counters["links_kept"]
+        """
+        done: PhaseResult = self._do("invertlinks", "invertlinks", locals())
+        return done
+
+    def mergelinkdb(
+        self,
+        others: Iterable[str | Path] | str | Path,
+        *,
+        normalize: bool = False,
+        filter: bool = False,
+        rebucket: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge the LinkDbs of other crawls into that of the crawl, making it if need be. The
+        others stay as they are.
+
+        Links are chosen as by invertlinks, so that it does not matter in which order LinkDbs are
+        merged, or how often.
+
+        `others`: Folders of crawls whose LinkDbs are merged.
+
+        `normalize`: Bring the URLs of the others into the form normal today.
+
+        `filter`: Leave out links whose URLs the filters reject.
+
+        `rebucket`: Also merge LinkDbs that have another number of buckets.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.mergelinkdb(["crawl-2025"]).counters["links_kept"]
+        """
+        done: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
+        return done
 
     def dedup(
         self,
@@ -155,4 +220,39 @@ class Methods(Handle):
         >>> web.dump_crawldb("out", format="csv", status="db_gone")["records"]
         """
         done: dict[str, Any] = self._do("readdb", "dump", locals())
+        return done
+
+    def inlinks(self, url: str) -> list[dict[str, Any]]:
+        """The pages that link to a URL, with the texts of their links, best-scored first; from a
+        LinkDb of any size.
+
+        `url`: The pages that link to this URL. Exit code 1 if there is none.
+
+        >>> [link["anchor"] for link in web.inlinks("https://example.org/")]
+        """
+        done: list[dict[str, Any]] = self._do("readlinkdb", "inlinks", locals())
+        return done
+
+    def dump_linkdb(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "parquet",
+        regex: str | None = None,
+        overwrite: bool = False,
+    ) -> dict[str, Any]:
+        """Writes the links of the LinkDb to a new folder; says how many.
+
+        `folder`: Write the links to a new folder.
+
+        `format`: With `folder`: of its files. parquet and csv have a row a link, json and text
+        one a URL; csv and text escape what terminals and spreadsheets would obey.
+
+        `regex`: With `folder`: only URLs that match as a whole (RE2 syntax).
+
+        `overwrite`: With `folder`: replace an older dump in FOLDER.
+
+        >>> web.dump_linkdb("out", format="csv")["links"]
+        """
+        done: dict[str, Any] = self._do("readlinkdb", "dump_linkdb", locals())
         return done
