@@ -29,7 +29,6 @@ from crawl.facade.command_names import no_such_method
 from crawl.facade.exporting import Exporting
 from crawl.facade.graph import Graph
 from crawl.facade.host_graphs import HostGraphs
-from crawl.facade.hosts import Hosts
 from crawl.facade.indexing import Indexing
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
@@ -68,7 +67,6 @@ class Crawl(
     Rounds,
     Graph,
     HostGraphs,
-    Hosts,
     Indexing,
     Exporting,
     Searching,

@@ -82,6 +82,30 @@ class Methods(Handle):
         done: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
         return done
 
+    def updatehostdb(
+        self, segments: Iterable[str] | str = (), *, rebuild: bool = False, steal_lock: bool = False
+    ) -> PhaseResult:
+        """Count what each host of the crawl is like, and keep it as its HostDb.
+
+        Its URLs by status and its homepage, as the CrawlDb has them now; requests, failures,
+        response times and sizes of all segments together; what is known of its robots.txt, its
+        sitemaps and its name.
+
+        Without a SEGMENT: every one that is fetched and not counted yet. A segment is counted
+        once. `crawl readhostdb` shows it; generate uses it in `generate.max.count=auto`,
+        `generate.max.count.expr` and `generate.fetch.delay.expr`.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `rebuild`: Begin anew: count every segment that is there, and forget what others brought.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.updatehostdb().counters["hosts"]
+        """
+        done: PhaseResult = self._do("updatehostdb", "updatehostdb", locals())
+        return done
+
     def dedup(
         self,
         *,
@@ -220,6 +244,59 @@ class Methods(Handle):
         >>> web.dump_crawldb("out", format="csv", status="db_gone")["records"]
         """
         done: dict[str, Any] = self._do("readdb", "dump", locals())
+        return done
+
+    def host(self, name: str) -> dict[str, Any] | None:
+        """What is known of one host, from a HostDb of any size; none where it is not known.
+
+        `name`: Everything known of one host. Exit code 1 if it is not there.
+
+        >>> web.host("example.org")
+        """
+        done: dict[str, Any] | None = self._do("readhostdb", "host", locals())
+        return done
+
+    def top_hosts(
+        self, count: int = 20, *, by: str = "urls", expr: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The hosts with the greatest values in a column, greatest first.
+
+        `count`: The N greatest hosts by a column.
+
+        `by`: With `count`: the column.
+
+        `expr`: With `count` or --dump: only hosts that this Spark SQL condition holds for.
+
+        >>> [host["host"] for host in web.top_hosts(10, by="failed")]
+        """
+        done: list[dict[str, Any]] = self._do("readhostdb", "top_hosts", locals())
+        return done
+
+    def dump_hosts(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "parquet",
+        columns: Iterable[str] | str = (),
+        expr: str | None = None,
+        overwrite: bool = False,
+    ) -> int:
+        """Writes the HostDb to a new folder as Parquet, CSV, JSON lines or text; returns how many
+        hosts.
+
+        `folder`: Write hosts to a new folder.
+
+        `format`: With `folder`: of its files.
+
+        `columns`: With `folder`: only these columns.
+
+        `expr`: With --top or `folder`: only hosts that this Spark SQL condition holds for.
+
+        `overwrite`: With `folder`: replace an older dump in FOLDER.
+
+        >>> web.dump_hosts("hosts", format="csv", columns=["host", "homepage"])
+        """
+        done: int = self._do("readhostdb", "dump_hosts", locals())
         return done
 
     def inlinks(self, url: str) -> list[dict[str, Any]]:
