@@ -82,6 +82,17 @@ class Methods(Handle):
         done: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
         return done
 
+    def scoreupdater(self, *, steal_lock: bool = False) -> PhaseResult:
+        """Make the scores of the link graph of the crawl those of its CrawlDb. URLs that the graph
+        does not know get link.score.updater.clear.score.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.scoreupdater().counters["urls_scored"]
+        """
+        done: PhaseResult = self._do("scoreupdater", "scoreupdater", locals())
+        return done
+
     def updatehostdb(
         self, segments: Iterable[str] | str = (), *, rebuild: bool = False, steal_lock: bool = False
     ) -> PhaseResult:
