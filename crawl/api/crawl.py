@@ -32,7 +32,6 @@ from crawl.facade.host_graphs import HostGraphs
 from crawl.facade.indexing import Indexing
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
-from crawl.facade.refreshing import Refreshing
 from crawl.facade.repeats import Repeats
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
@@ -71,7 +70,6 @@ class Crawl(
     Exporting,
     Searching,
     Maintenance,
-    Refreshing,
     Repeats,
     WebStats,
     Readers,

@@ -19,6 +19,39 @@ if TYPE_CHECKING:
 class Methods(Handle):
     """Every operation on a crawl."""
 
+    def refresh(
+        self,
+        patterns: Iterable[str] | str,
+        *,
+        gone: bool = False,
+        dry_run: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Make URLs of the crawl due now, so that the next round fetches them whatever their
+        interval.
+
+        A HOST means all its URLs, *.DOMAIN those of the domain and of all hosts below it, a URL
+        that page alone. In a PATTERN * stands for any characters, and with no scheme it means
+        every scheme.
+
+        What is known of a page stays: a server may still answer that it did not change, and the
+        page is not sent again. Hosts in backoff stay in it. URLs on a fetch list that is not
+        finished are left alone, and so are pages that are gone, unless `gone` is given.
+
+        `patterns`: Hosts, domains, URLs and patterns of the URLs to be made due.
+
+        `gone`: Pages that are gone, too.
+
+        `dry_run`: Count what would be made due, and do nothing.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.refresh("https://example.org/*").counters["made_due"]
+        >>> web.refresh(["*.com", "https://example.org/"], dry_run=True).counters["matched"]
+        """
+        done: PhaseResult = self._do("refresh", "refresh", locals())
+        return done
+
     def invertlinks(
         self,
         segments: Iterable[str] | str = (),
