@@ -377,3 +377,17 @@ class Methods(Handle):
         """
         done: dict[str, Any] = self._do("readlinkdb", "dump_linkdb", locals())
         return done
+
+    def rebucket(self, buckets: int, *, steal_lock: bool = False) -> PhaseResult:
+        """Give the CrawlDb of the crawl more buckets, when its files pass 256 MB or the cluster has
+        more cores than the CrawlDb has buckets. Where it has so many already, that is said, and
+        is no fault.
+
+        `buckets`: How many; a multiple of the present number.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.rebucket(64).snapshot
+        """
+        done: PhaseResult = self._do("rebucket", "rebucket", locals())
+        return done
