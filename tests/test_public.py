@@ -50,7 +50,7 @@ METHODS_OF: dict[str, tuple[str, ...]] = {
     "plan": ("crawl.plan",),
     "status": ("status", "hosts_left_alone", "phase_costs", "behind"),
     "readdb": ("stats", "lookup", "top", "crawldb"),
-    "readlinkdb": ("inlinks", "linkdb"),
+    "readlinkdb": ("inlinks", "dump_linkdb", "linkdb"),
     "dust": ("dust",),
     "mirrors": ("mirrors",),
     "domainstats": ("domainstats",),
@@ -98,7 +98,15 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
         *("behind", "check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
-        *("domainstats", "dump_hostgraph", "dump_hosts", "dust", "explain", "export"),
+        *(
+            "domainstats",
+            "dump_hostgraph",
+            "dump_hosts",
+            "dump_linkdb",
+            "dust",
+            "explain",
+            "export",
+        ),
         *(
             "fetch",
             "gc",

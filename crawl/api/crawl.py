@@ -29,12 +29,9 @@ from crawl.facade.command_names import no_such_method
 from crawl.facade.exporting import Exporting
 from crawl.facade.graph import Graph
 from crawl.facade.host_graphs import HostGraphs
-from crawl.facade.hosts import Hosts
 from crawl.facade.indexing import Indexing
-from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
-from crawl.facade.refreshing import Refreshing
 from crawl.facade.repeats import Repeats
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
@@ -69,13 +66,10 @@ class Crawl(
     Rounds,
     Graph,
     HostGraphs,
-    Hosts,
     Indexing,
     Exporting,
     Searching,
-    Links,
     Maintenance,
-    Refreshing,
     Repeats,
     WebStats,
     Readers,

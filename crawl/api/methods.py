@@ -5,17 +5,150 @@ Written by scripts/api_methods.py from what the operations declare: change it th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawl.api.handle import Handle
 
 if TYPE_CHECKING:
+    from crawl.operations.results import PhaseResult
     from crawl.phases.dedup.operation import DuplicatesResult
 
 
 class Methods(Handle):
     """Every operation on a crawl."""
+
+    def refresh(
+        self,
+        patterns: Iterable[str] | str,
+        *,
+        gone: bool = False,
+        dry_run: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Make URLs of the crawl due now, so that the next round fetches them whatever their
+        interval.
+
+        A HOST means all its URLs, *.DOMAIN those of the domain and of all hosts below it, a URL
+        that page alone. In a PATTERN * stands for any characters, and with no scheme it means
+        every scheme.
+
+        What is known of a page stays: a server may still answer that it did not change, and the
+        page is not sent again. Hosts in backoff stay in it. URLs on a fetch list that is not
+        finished are left alone, and so are pages that are gone, unless `gone` is given.
+
+        `patterns`: Hosts, domains, URLs and patterns of the URLs to be made due.
+
+        `gone`: Pages that are gone, too.
+
+        `dry_run`: Count what would be made due, and do nothing.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.refresh("https://example.org/*").counters["made_due"]
+        >>> web.refresh(["*.com", "https://example.org/"], dry_run=True).counters["matched"]
+        """
+        done: PhaseResult = self._do("refresh", "refresh", locals())
+        return done
+
+    def invertlinks(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        normalize: bool = True,
+        filter: bool = True,
+        again: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge the links of parsed segments into the LinkDb of the crawl, turned around: for each
+        URL the pages that link to it, with the texts of their links.
+
+        Without a SEGMENT: every one that is parsed and not in the LinkDb yet. A segment is
+        inverted once, and the order does not matter. Links within a host are left out where
+        there are several (linkdb.ignore.internal.links: auto, true or false). Of more than
+        linkdb.max.inlinks links to a URL those of the pages with the highest scores are kept.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `normalize`: Take the URLs of both pages as they are.
+
+        `filter`: Take links that the URL filters reject.
+
+        `again`: Also invert named segments that are in the LinkDb already, in place of what they
+        brought before, and such whose parse is not whole, as far as they were parsed.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.invertlinks().counters["links_kept"]
+        """
+        done: PhaseResult = self._do("invertlinks", "invertlinks", locals())
+        return done
+
+    def mergelinkdb(
+        self,
+        others: Iterable[str | Path] | str | Path,
+        *,
+        normalize: bool = False,
+        filter: bool = False,
+        rebucket: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge the LinkDbs of other crawls into that of the crawl, making it if need be. The
+        others stay as they are.
+
+        Links are chosen as by invertlinks, so that it does not matter in which order LinkDbs are
+        merged, or how often.
+
+        `others`: Folders of crawls whose LinkDbs are merged.
+
+        `normalize`: Bring the URLs of the others into the form normal today.
+
+        `filter`: Leave out links whose URLs the filters reject.
+
+        `rebucket`: Also merge LinkDbs that have another number of buckets.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.mergelinkdb(["crawl-2025"]).counters["links_kept"]
+        """
+        done: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
+        return done
+
+    def scoreupdater(self, *, steal_lock: bool = False) -> PhaseResult:
+        """Make the scores of the link graph of the crawl those of its CrawlDb. URLs that the graph
+        does not know get link.score.updater.clear.score.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.scoreupdater().counters["urls_scored"]
+        """
+        done: PhaseResult = self._do("scoreupdater", "scoreupdater", locals())
+        return done
+
+    def updatehostdb(
+        self, segments: Iterable[str] | str = (), *, rebuild: bool = False, steal_lock: bool = False
+    ) -> PhaseResult:
+        """Count what each host of the crawl is like, and keep it as its HostDb.
+
+        Its URLs by status and its homepage, as the CrawlDb has them now; requests, failures,
+        response times and sizes of all segments together; what is known of its robots.txt, its
+        sitemaps and its name.
+
+        Without a SEGMENT: every one that is fetched and not counted yet. A segment is counted
+        once. `crawl readhostdb` shows it; generate uses it in `generate.max.count=auto`,
+        `generate.max.count.expr` and `generate.fetch.delay.expr`.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `rebuild`: Begin anew: count every segment that is there, and forget what others brought.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.updatehostdb().counters["hosts"]
+        """
+        done: PhaseResult = self._do("updatehostdb", "updatehostdb", locals())
+        return done
 
     def dedup(
         self,
@@ -155,4 +288,106 @@ class Methods(Handle):
         >>> web.dump_crawldb("out", format="csv", status="db_gone")["records"]
         """
         done: dict[str, Any] = self._do("readdb", "dump", locals())
+        return done
+
+    def host(self, name: str) -> dict[str, Any] | None:
+        """What is known of one host, from a HostDb of any size; none where it is not known.
+
+        `name`: Everything known of one host. Exit code 1 if it is not there.
+
+        >>> web.host("example.org")
+        """
+        done: dict[str, Any] | None = self._do("readhostdb", "host", locals())
+        return done
+
+    def top_hosts(
+        self, count: int = 20, *, by: str = "urls", expr: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The hosts with the greatest values in a column, greatest first.
+
+        `count`: The N greatest hosts by a column.
+
+        `by`: With `count`: the column.
+
+        `expr`: With `count` or --dump: only hosts that this Spark SQL condition holds for.
+
+        >>> [host["host"] for host in web.top_hosts(10, by="failed")]
+        """
+        done: list[dict[str, Any]] = self._do("readhostdb", "top_hosts", locals())
+        return done
+
+    def dump_hosts(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "parquet",
+        columns: Iterable[str] | str = (),
+        expr: str | None = None,
+        overwrite: bool = False,
+    ) -> int:
+        """Writes the HostDb to a new folder as Parquet, CSV, JSON lines or text; returns how many
+        hosts.
+
+        `folder`: Write hosts to a new folder.
+
+        `format`: With `folder`: of its files.
+
+        `columns`: With `folder`: only these columns.
+
+        `expr`: With --top or `folder`: only hosts that this Spark SQL condition holds for.
+
+        `overwrite`: With `folder`: replace an older dump in FOLDER.
+
+        >>> web.dump_hosts("hosts", format="csv", columns=["host", "homepage"])
+        """
+        done: int = self._do("readhostdb", "dump_hosts", locals())
+        return done
+
+    def inlinks(self, url: str) -> list[dict[str, Any]]:
+        """The pages that link to a URL, with the texts of their links, best-scored first; from a
+        LinkDb of any size.
+
+        `url`: The pages that link to this URL. Exit code 1 if there is none.
+
+        >>> [link["anchor"] for link in web.inlinks("https://example.org/")]
+        """
+        done: list[dict[str, Any]] = self._do("readlinkdb", "inlinks", locals())
+        return done
+
+    def dump_linkdb(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "parquet",
+        regex: str | None = None,
+        overwrite: bool = False,
+    ) -> dict[str, Any]:
+        """Writes the links of the LinkDb to a new folder; says how many.
+
+        `folder`: Write the links to a new folder.
+
+        `format`: With `folder`: of its files. parquet and csv have a row a link, json and text
+        one a URL; csv and text escape what terminals and spreadsheets would obey.
+
+        `regex`: With `folder`: only URLs that match as a whole (RE2 syntax).
+
+        `overwrite`: With `folder`: replace an older dump in FOLDER.
+
+        >>> web.dump_linkdb("out", format="csv")["links"]
+        """
+        done: dict[str, Any] = self._do("readlinkdb", "dump_linkdb", locals())
+        return done
+
+    def rebucket(self, buckets: int, *, steal_lock: bool = False) -> PhaseResult:
+        """Give the CrawlDb of the crawl more buckets, when its files pass 256 MB or the cluster has
+        more cores than the CrawlDb has buckets. Where it has so many already, that is said, and
+        is no fault.
+
+        `buckets`: How many; a multiple of the present number.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.rebucket(64).snapshot
+        """
+        done: PhaseResult = self._do("rebucket", "rebucket", locals())
         return done

@@ -117,8 +117,9 @@ def _run_phase(name: str, work: AfterRun) -> Any:
 
 def _check_invertlinks(config: Config) -> None:
     from crawl.phases.invertlinks import run as invertlinks
+    from crawl.phases.invertlinks.options import InvertLinksOptions
 
-    invertlinks.check(config, invertlinks.InvertLinksOptions())
+    invertlinks.check(config, InvertLinksOptions())
 
 
 def _check_webgraph(config: Config) -> None:

@@ -17,10 +17,11 @@ from crawl.phases.inject.run import InjectOptions
 from crawl.phases.linkrank import run as linkrank
 from crawl.phases.linkrank.run import LinkRankOptions
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.refresh import run as refresh
-from crawl.phases.refresh.run import RefreshOptions
+from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.scoreupdater import run as scoreupdater
-from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.sitemap import run as sitemap
 from crawl.phases.sitemap.run import SitemapOptions
 from crawl.phases.updatedb import run as updatedb
@@ -76,7 +77,7 @@ def update_small_files(address: str, again: bool, repeat: bool = False) -> None:
 
 
 def rebucket_db(address: str, buckets: int) -> None:
-    rebucket.run(InProcess(), CrawlDir(address), Config(), buckets, SystemClock())
+    rebucket.run(InProcess(), CrawlDir(address), Config(), RebucketOptions(buckets), SystemClock())
 
 
 def refresh_hosts(address: str, *hosts: str) -> None:

@@ -23,7 +23,7 @@ from crawl.phases.dedup.run import DedupOptions
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.shared import GenerateOptions
 from crawl.phases.refresh import run as refresh
-from crawl.phases.refresh.run import RefreshOptions
+from crawl.phases.refresh.options import RefreshOptions
 from crawl.spark.faults import ChangedRows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess

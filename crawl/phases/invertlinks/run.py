@@ -37,6 +37,7 @@ from crawl.phases.invertlinks.linkdb import (
     renormalization_of,
     target_of,
 )
+from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.phases.invertlinks.settings import LINKDB_IGNORE_INTERNAL_LINKS
 from crawl.phases.invertlinks.tasks.links import (
     LinkRules,
@@ -52,20 +53,6 @@ from crawl.storage.segments import PARSE_DATA, Segment
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class InvertLinksOptions:
-    """What the command line says."""
-
-    segments: tuple[str, ...] = ()
-    """Names of segments; none: every one that is parsed and not in the LinkDb yet."""
-    normalize: bool = True
-    filter: bool = True
-    again: bool = False
-    """Inverts named segments again, in place of what they brought before, or as far as they
-    were parsed."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from crawl.phases.invertlinks.linkdb import (
     target_of,
 )
 from crawl.phases.invertlinks.tasks.links import send_stored_links
+from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 from crawl.rules.sites import Sites
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, split_address
@@ -42,19 +43,6 @@ from crawl.tables.exchange import Outbox
 from crawl.tables.renormalize import Renormalization
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Router, Slices
-
-
-@dataclass(frozen=True, slots=True)
-class MergeLinkDbOptions:
-    """What the command line says."""
-
-    others: tuple[str, ...]
-    """Folders of crawls whose LinkDbs are taken in."""
-    normalize: bool = False
-    filter: bool = False
-    rebucket: bool = False
-    """Also takes in LinkDbs of another number of buckets."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.generate.tasks.selection import selection_of
 from crawl.phases.generate.tasks.unfinished import list_files, send_list, unfinished_segments
+from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.refresh.rules import RefreshOutcome, UrlPattern, parse_pattern
 from crawl.phases.refresh.tasks import RefreshJob, RefreshTaskResult, count_slice, refresh_slice
 from crawl.storage.crawl_dir import CrawlDir
@@ -33,19 +34,6 @@ from crawl.tables.bucket_files import crawldb_target, largest_first
 from crawl.tables.exchange import Exchange
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slice, Slices
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshOptions:
-    """What the command line says."""
-
-    patterns: tuple[str, ...]
-    """Hosts, domains, URLs and patterns (crawl/phases/refresh/rules.py)."""
-    gone: bool = False
-    """Pages that are gone, too."""
-    dry_run: bool = False
-    """Counts, and changes nothing."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +52,7 @@ def check(config: Config, options: RefreshOptions) -> tuple[UrlPattern, ...]:
         raise UsageError("name a host, a URL or a pattern of the URLs to be fetched anew")
     selection_of(config, 0)
     normal = NormalizerChain.from_config(config, Scope.DEFAULT)
-    return tuple(parse_pattern(text, normal.normalize) for text in options.patterns)
+    return tuple(parse_pattern(text, normal.normalize) for text in dict.fromkeys(options.patterns))
 
 
 @observed("refresh")

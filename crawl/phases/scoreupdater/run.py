@@ -19,6 +19,7 @@ from crawl.graph.settings import LINK_SCORE_UPDATER_CLEAR_SCORE
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.report import Report
 from crawl.phases.linkrank.run import require_scores, scale_of
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.scoreupdater.tasks import (
     NodesTask,
     SendScoresJob,
@@ -34,13 +35,6 @@ from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import crawldb_target, largest_first
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreUpdaterOptions:
-    """What the command line says."""
-
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

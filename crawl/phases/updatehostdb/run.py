@@ -27,6 +27,7 @@ from crawl.fetcher.values.settings import FetchSettings
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.report import Report
 from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
+from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.phases.updatehostdb.settings import HOSTDB_CONTENT_SIZES
 from crawl.phases.updatehostdb.tasks.read_segments import ContentFile, FetchFile
 from crawl.phases.updatehostdb.tasks.read_servers import RobotsFile, ServersFile, SitemapsFile
@@ -41,17 +42,6 @@ from crawl.tables.bucket_files import BucketTarget, largest_first
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateHostDbOptions:
-    """What the command line says."""
-
-    segments: tuple[str, ...] = ()
-    """Names of segments; none: every one that is fetched and not counted yet."""
-    rebuild: bool = False
-    """Begins anew: every segment that is there is counted, what others told is forgotten."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

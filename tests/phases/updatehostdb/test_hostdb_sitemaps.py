@@ -19,6 +19,7 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.tables import SITEMAPS
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.sitemap import run as sitemap
 from crawl.phases.sitemap.run import SitemapOptions
 from crawl.readers.explain.bounds import known_host
@@ -191,7 +192,7 @@ def test_a_hostdb_of_before_is_one_line_and_is_taken_over(
         assert known_host(directory, "a.test", Config()).values is None
     assert "another version" in caplog.text and "explained without it" in caplog.text
     if buckets != 4:
-        rebucket.run(InProcess(), directory, Config(), buckets, SystemClock())
+        rebucket.run(InProcess(), directory, Config(), RebucketOptions(buckets), SystemClock())
     update_hosts(directory)
     assert require_hostdb(directory).buckets == buckets
     assert hosts_of(directory) == wanted
