@@ -25,6 +25,7 @@ from crawl.cli.common.url_lines import decoded_argument
 from crawl.config import Config
 from crawl.declared import load_declared
 from crawl.errors import NothingToDo, UsageError
+from crawl.operations.interrupt import INTERRUPTED
 from crawl.operations.operation import Asked, Due, Operation, Place
 from crawl.operations.options import Face, Field, bounds_of, read_options
 from crawl.operations.registry import Listed, operations_of
@@ -32,7 +33,6 @@ from crawl.operations.results import Interrupted
 from crawl.operations.schema import schema_of
 from crawl.rounds.due import find_due_work
 
-INTERRUPTED = 130
 _LISTED = "__listed"
 """Behind the name of an argument that a flag gives, too."""
 
@@ -214,8 +214,7 @@ class _Call:
                 if interrupted.result is None:
                     remark(f"{self._name}: {interrupted}")
                     return INTERRUPTED
-                self._show(interrupted.result, asked)
-                return INTERRUPTED
+                return self._show(interrupted.result, asked)
         return self._show(done, asked)
 
     def _shows_progress(self) -> bool:
