@@ -7,8 +7,8 @@
     web.run(rounds=2)
     web.pages().to_pandas()
 
-What is public is what `__all__` names here, with the methods of what these return (crawl/api/crawl.py);
-it is loaded when it is first used, so that `import crawl` costs nothing.
+What is public is what `__all__` names here, with the methods of what these return
+(crawl/api/crawl.py); it is loaded when it is first used, so that `import crawl` costs nothing.
 
 A URL's life: a seed line is injected into the CrawlDb; generate selects it into a
 segment's fetch list; fetch, parse and updatedb bring back what became of it.

@@ -61,9 +61,9 @@ def texts(path: Path) -> Iterator[tuple[int, str]]:
     """The docstrings and comments of a file, each with its line."""
     text = path.read_text()
     for node in ast.walk(ast.parse(text)):
-        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-            if isinstance(node.value.value, str):
-                yield node.lineno, node.value.value
+        match node:
+            case ast.Expr(ast.Constant(str(said))):
+                yield node.lineno, said
     for token in tokenize.generate_tokens(io.StringIO(text).readline):
         if token.type == tokenize.COMMENT:
             yield token.start[0], token.string

@@ -52,6 +52,65 @@ class Methods(Handle):
         done: PhaseResult = self._do("refresh", "refresh", locals())
         return done
 
+    def fetch(
+        self,
+        segment: str | None = None,
+        *,
+        threads: int | None = None,
+        more_rounds: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Fetch a segment of the crawl politely: the named one, or the oldest that is not fetched
+        yet.
+
+        `http.agent.name` must be set. An interrupt (Ctrl-C, or the kernel's) stops the fetch
+        gracefully: what is fetched is kept, and the same command resumes it. Its exit code is
+        130 then; in Python KeyboardInterrupt is raised.
+
+        `segment`: The segment to fetch (default: the oldest not fetched yet).
+
+        `threads`: Threads per task (default: fetcher.threads.fetch).
+
+        `more_rounds`: A further round follows: a tail of few slow hosts is not waited for, but
+        left for it (fetcher.tail.cut).
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.fetch().counters["records"]
+        """
+        done: PhaseResult = self._do("fetch", "fetch", locals())
+        return done
+
+    def parse(
+        self,
+        segment: str | None = None,
+        *,
+        reparse: bool = False,
+        filter: bool = True,
+        normalize: bool = True,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Parse a fetched segment of the crawl: the named one, or the oldest that is not parsed
+        yet.
+
+        Text, data and links of its pages become parse_data, parse_text and crawl_parse. A page
+        whose parser hangs, dies or eats memory is recorded as failed, and the others go on.
+
+        `segment`: The segment to parse (default: the oldest not parsed yet).
+
+        `reparse`: Parse a segment again and replace its parse.
+
+        `filter`: Keep links that the URL filters reject.
+
+        `normalize`: Leave links as the pages have them.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.parse().counters["outlinks_kept"]
+        """
+        done: PhaseResult = self._do("parse", "parse", locals())
+        return done
+
     def invertlinks(
         self,
         segments: Iterable[str] | str = (),

@@ -23,12 +23,12 @@ from crawl.cli.common.terminal import TerminalObserver, print_view
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.config import Config
 from crawl.errors import NothingToDo, UsageError
+from crawl.operations.interrupt import INTERRUPTED
 from crawl.operations.operation import Asked, Due, Operation, Place
 from crawl.operations.options import Face, Field, bounds_of, read_options
 from crawl.operations.registry import Listed, operations_of
 from crawl.operations.results import Interrupted
 
-INTERRUPTED = 130
 _LISTED = "__listed"
 """Behind the name of an argument that a flag gives, too."""
 
@@ -215,8 +215,7 @@ class _Call:
                 if interrupted.result is None:
                     remark(f"{self._name}: {interrupted}")
                     return INTERRUPTED
-                self._show(interrupted.result, asked)
-                return INTERRUPTED
+                return self._show(interrupted.result, asked)
         return self._show(done, asked)
 
     def _shows_progress(self) -> bool:

@@ -113,6 +113,12 @@ class Work:
         """The same with other settings."""
         return replace(self, config=self.config.with_values(settings, origin))
 
+    def ending_itself(self) -> Work:
+        """The same for work that ends by itself when it is asked to (`stopping`): a cancellation
+        leaves its Spark jobs alone."""
+        self.cancellation.require_not_asked()
+        return replace(self, cancellation=Cancellation())
+
     def runner(
         self, *, rows: int | None = None, quiet: bool = False
     ) -> AbstractContextManager[Runner]:

@@ -22,7 +22,7 @@ from crawl.errors import EnvironmentFault, NothingToDo
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tail import last_round_costs
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.candidates import Bounding
@@ -30,7 +30,7 @@ from crawl.phases.generate.shared import GenerateOptions
 from crawl.phases.inject import run as inject
 from crawl.phases.inject.run import InjectOptions
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.rounds import (
@@ -319,7 +319,7 @@ class RoundLoop:
         (name,) = due.segments
         config = fetch_config(self.config, self.options)
         is_last = self.loop.ends(len(self.rounds) + self._idle + 1) is not None
-        options = FetchOptions(name, self.steal_lock, more_rounds=not is_last)
+        options = FetchOptions(name, more_rounds=not is_last, steal_lock=self.steal_lock)
         # the servers that the last round asked at its end are asked first now, perhaps
         stop = self._pause(self._fetched_at + Politeness.of(config).usual.delay_s)
         if stop is not None:

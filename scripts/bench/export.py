@@ -141,7 +141,7 @@ def make_crawl(folder: str, count: int, seed: int) -> None:
     from crawl.model.content import Content
     from crawl.model.status import Status
     from crawl.phases.parse import run as parse
-    from crawl.phases.parse.run import ParseOptions
+    from crawl.phases.parse.options import ParseOptions
     from crawl.storage.crawl_dir import CrawlDir
     from crawl.tables.runner import InProcess
     from crawl.testing.clock import ManualClock

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from crawl.cli.main import crawl as cli
 from crawl.rounds import AFTER_ROUNDS, NOTHING_MORE, CrawlParams, RoundOptions, task_graph
 from tests.airflow.pretended import DAG_FILE, AirflowException, AirflowSkipException, parsed
 
@@ -38,6 +39,13 @@ def asked(**params: Any) -> dict[str, Any]:
         "after": ["dedup"],
         **params,
     }
+
+
+def options_of(name: str, flag: str) -> list[click.Option]:
+    """The options of a command with that flag."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return [each for each in command.params if isinstance(each, click.Option) and flag in each.opts]
 
 
 @pytest.mark.parametrize("flavour", ["command", "spark-submit"])
@@ -126,11 +134,7 @@ def test_a_fetch_is_told_of_further_rounds(monkeypatch: pytest.MonkeyPatch, flav
 
     assert tasks_told(3) == {"round_1.fetch", "round_2.fetch"}
     assert tasks_told(1) == set()
-    (option,) = [
-        each
-        for each in importlib.import_module("crawl.cli.fetch").command.params
-        if "--more-rounds" in each.opts
-    ]
+    (option,) = options_of("fetch", "--more-rounds")
     assert option.is_flag
 
 
@@ -177,11 +181,7 @@ def test_what_follows_the_rounds_is_in_the_order_in_which_one_needs_another(
 
 @pytest.mark.parametrize("name", AFTER)
 def test_a_command_that_is_called_again_is_no_fault(name: str) -> None:
-    (option,) = [
-        each
-        for each in importlib.import_module(f"crawl.cli.{name}").command.params
-        if "--if-due" in each.opts
-    ]
+    (option,) = options_of(name, "--if-due")
     assert option.is_flag
 
 

@@ -23,7 +23,7 @@ from crawl.phases.index.choice import IndexOptions
 from crawl.phases.index.run import IndexResult
 from crawl.phases.index.tasks.outputs import committed_outputs
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir

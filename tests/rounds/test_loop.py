@@ -14,7 +14,9 @@ from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo, StorageError
 from crawl.fetcher.task import STOP
 from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.parse import run as parse
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
 from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, Stage, StopReason
 from crawl.rounds.loop import RoundLoop
@@ -345,14 +347,14 @@ def test_segments_by_their_stage(played: Played) -> None:
         played.run_rounds(LoopOptions(1), seeded=True, fetching=_never)
     assert played.stages == [Stage.GENERATED]
     (segment,) = directory.segments.generated()
-    fetch.run(InProcess(), directory, config, fetch.FetchOptions(), clock, lambda: True)
+    fetch.run(InProcess(), directory, config, FetchOptions(), clock, lambda: True)
     manifest = segment.manifest(FETCH)
     assert manifest is not None
     if not manifest.complete:
         assert played.stages == [Stage.FETCHING]
-        fetch.run(InProcess(), directory, config, fetch.FetchOptions(), clock)
+        fetch.run(InProcess(), directory, config, FetchOptions(), clock)
     assert played.stages == [Stage.FETCHED]
-    options = parse.ParseOptions(segment=segment.name)
+    options = ParseOptions(segment=segment.name)
     parse.run(InProcess(), directory, config, options, clock)
     assert played.stages == [Stage.PARSED]
     update = updatedb.UpdateDbOptions(segments=(segment.name,))

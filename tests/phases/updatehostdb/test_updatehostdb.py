@@ -19,9 +19,9 @@ from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import ACCURACY
 from crawl.model.status import Status
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.updatedb import run as updatedb
