@@ -26,10 +26,8 @@ from crawl.declared import load_configuration, properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.command_names import no_such_method
-from crawl.facade.exporting import Exporting
 from crawl.facade.graph import Graph
 from crawl.facade.host_graphs import HostGraphs
-from crawl.facade.indexing import Indexing
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.repeats import Repeats
@@ -66,8 +64,6 @@ class Crawl(
     Rounds,
     Graph,
     HostGraphs,
-    Indexing,
-    Exporting,
     Searching,
     Maintenance,
     Repeats,

@@ -5,7 +5,7 @@ Written by scripts/api_methods.py from what the operations declare: change it th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,8 @@ from crawl.api.handle import Handle
 if TYPE_CHECKING:
     from crawl.operations.results import PhaseResult
     from crawl.phases.dedup.operation import DuplicatesResult
+    from crawl.phases.export.operation import ExportedDataset
+    from crawl.phases.index.shown import IndexingResult
 
 
 class Methods(Handle):
@@ -263,6 +265,132 @@ class Methods(Handle):
         >>> [pair.difference.changes for pair in web.dedup(near="jaccard", preview=20).pairs]
         """
         done: DuplicatesResult = self._do("dedup", "dedup", locals())
+        return done
+
+    def index(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        every: bool = False,
+        since: int | None = None,
+        crawldb: bool = True,
+        delete_gone: bool | None = None,
+        filter: bool = False,
+        binary_content: bool = False,
+        base64: bool = False,
+        params: Mapping[str, str] | None = None,
+        commit: bool = True,
+        rebuild: bool = False,
+        steal_lock: bool = False,
+    ) -> IndexingResult:
+        """Make documents of pages and give them to the index writers that index.writers names.
+
+        Of each URL the newest parse counts. Pages that are gone, redirected, duplicates, or that
+        ask not to be indexed are left out. Without a SEGMENT: every one that is parsed and not
+        indexed yet, also by one of the writers, and of older ones the pages that the CrawlDb no
+        longer keeps out. Writers are told only what is new to them, and what they make is
+        published at one moment: a job that dies changes nothing, and can be run again.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `every`: Index every segment that is parsed again.
+
+        `since`: Index the segments that the CrawlDb has taken in after this snapshot of it.
+
+        `crawldb`: Index what the segments have, without asking the CrawlDb.
+
+        `delete_gone`: Delete the documents of pages that are gone, redirected, orphans or
+        duplicates (the property indexer.delete).
+
+        `filter`: Leave out URLs that filters reject today.
+
+        `binary_content`: Documents have the page's bytes: binaryContent.
+
+        `base64`: Binary content in Base64.
+
+        `params`: Parameters of all index writers.
+
+        `commit`: Leave it to the servers when to commit.
+
+        `rebuild`: Make the index anew, of all segments; what is there is replaced when it is
+        done.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.index(delete_gone=True).documents
+        """
+        done: IndexingResult = self._do("index", "index", locals())
+        return done
+
+    def clean(
+        self,
+        *,
+        params: Mapping[str, str] | None = None,
+        commit: bool = True,
+        steal_lock: bool = False,
+    ) -> IndexingResult:
+        """Delete stale documents from every index writer: those of pages that the CrawlDb of the
+        crawl has as gone, redirected, duplicates or orphans, and of URLs that it no longer has.
+
+        Run it after `crawl dedup` or when pages were purged; no segment is needed.
+
+        `params`: Parameters of all index writers.
+
+        `commit`: Leave it to the servers when to commit.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.clean().documents
+        """
+        done: IndexingResult = self._do("clean", "clean", locals())
+        return done
+
+    def export(
+        self,
+        output: str | Path,
+        *,
+        format: str = "jsonl",
+        text: str | None = None,
+        segments: Iterable[str] | str = (),
+        since: int | None = None,
+        chunk: int | None = None,
+        chunk_unit: str = "characters",
+        filter: bool = False,
+        overwrite: bool = False,
+        steal_lock: bool = False,
+    ) -> ExportedDataset:
+        """Write the pages of the crawl as a dataset into the folder OUT: clean text or Markdown
+        with title, language, dates, licence hints, hashes and quality signals.
+
+        Of each URL the newest parse counts. Pages that are gone, redirected, duplicates, or that
+        ask not to be indexed are left out and counted. The records are in OUT/data; OUT/_SUCCESS
+        is written last. OUT must be new, or hold an export that was interrupted, or `overwrite`.
+
+        `output`: The folder that the dataset is written to.
+
+        `format`: jsonl and parquet: a record a page; wet: as Common Crawl's; markdown: a file a
+        page.
+
+        `text`: Without menus and footers, as text (main) or Markdown, or all text of the page
+        (full).  [default: main]
+
+        `segments`: Only these segments (repeatable).
+
+        `since`: Only what is new, changed or gone since this snapshot of the CrawlDb.
+
+        `chunk`: A record a chunk of at most N characters, cut at headings, then at paragraphs.
+
+        `chunk_unit`: What `chunk` counts.
+
+        `filter`: Leave out URLs that filters reject today.
+
+        `overwrite`: Replace an earlier export in OUT.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.export("dataset", format="parquet", text="markdown", overwrite=True).records
+        """
+        done: ExportedDataset = self._do("export", "export", locals())
         return done
 
     def stats(

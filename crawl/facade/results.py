@@ -8,9 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from crawl.model.report import Report
 from crawl.operations.results import Interrupted, PhaseResult, html_table, phase_result, reported
-from crawl.phases.export.tasks.values import ExportedFile
 from crawl.rounds.results import AfterResult, RoundResult
 
 
@@ -30,31 +28,6 @@ class HostGraphResult(PhaseResult):
 
     top: tuple[Mapping[str, Any], ...] = ()
     """The first hosts or domains by harmonic centrality, as rows of the table."""
-
-
-@dataclass(frozen=True, slots=True)
-class IndexingResult(PhaseResult):
-    """What index or clean did."""
-
-    index_snapshot: int = 0
-    """The number of the index's new state."""
-    documents: Mapping[str, int] = field(default_factory=dict)
-    """How many documents each index writer has now."""
-
-
-@dataclass(frozen=True, slots=True)
-class ExportedDataset(PhaseResult):
-    """What an export wrote."""
-
-    output: str = ""
-    """The folder; its records are in `data`."""
-    records: int = 0
-    files: tuple[ExportedFile, ...] = ()
-    """Of Markdown files, their folder for each task."""
-
-    @property
-    def bytes(self) -> int:
-        return sum(file.bytes for file in self.files)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,35 +61,6 @@ class RunResult:
             for done in self.rounds
         ]
         return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)
-
-
-def indexing_result(
-    report: Report,
-    *,
-    number: int,
-    documents: Mapping[str, int],
-    segments: tuple[str, ...] = (),
-    remarks: tuple[str | None, ...] = (),
-) -> IndexingResult:
-    """The result of index or clean by its report."""
-    return IndexingResult(
-        **reported(report, segments, remarks), index_snapshot=number, documents=dict(documents)
-    )
-
-
-def exported_dataset(
-    report: Report,
-    *,
-    output: str,
-    records: int,
-    files: tuple[ExportedFile, ...],
-    segments: tuple[str, ...] = (),
-    remarks: tuple[str | None, ...] = (),
-) -> ExportedDataset:
-    """The result of an export by its report."""
-    return ExportedDataset(
-        **reported(report, segments, remarks), output=output, records=records, files=files
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,10 +14,10 @@ from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.driver.derived import is_up_to_date, read_facts
 from crawl.errors import NoSnapshot, NothingToDo
 from crawl.hints import command
 from crawl.model.derived_tables import INDEX, WEBGRAPH, WEBGRAPH_SCORES
-from crawl.rounds.derived import is_up_to_date, read_facts
 from crawl.rounds.results import AfterResult
 from crawl.rounds.steps import Step
 from crawl.storage.crawl_dir import CrawlDir

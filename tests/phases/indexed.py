@@ -17,9 +17,10 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.clean import run as clean
-from crawl.phases.clean.run import CleanOptions, CleanResult
+from crawl.phases.clean.options import CleanOptions
+from crawl.phases.clean.run import CleanResult
 from crawl.phases.index import run as index
-from crawl.phases.index.choice import IndexOptions
+from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.run import IndexResult
 from crawl.phases.index.tasks.outputs import committed_outputs
 from crawl.phases.parse import run as parse

@@ -9,6 +9,7 @@ from dataclasses import replace
 from crawl.cli.common.output import print_json, print_table, remark
 from crawl.cli.common.waiting_hosts import waiting_hosts_note
 from crawl.config import Config
+from crawl.driver.derived import BehindTable
 from crawl.facade.results import RunResult
 from crawl.hints import command
 from crawl.parsing.settings import PARSER_SKIP_TRUNCATED
@@ -24,7 +25,6 @@ from crawl.rounds import (
     inject_step,
     next_step,
 )
-from crawl.rounds.derived import BehindTable
 from crawl.rounds.results import AfterResult, RoundResult
 from crawl.rules.links import DB_MAX_OUTLINKS
 

@@ -7,9 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.errors import StorageError
-from crawl.model.derived_tables import LINKDB
-from crawl.rounds.derived import (
+from crawl.driver.derived import (
     DerivedFacts,
     TableFacts,
     behind,
@@ -17,6 +15,8 @@ from crawl.rounds.derived import (
     is_up_to_date,
     read_facts,
 )
+from crawl.errors import StorageError
+from crawl.model.derived_tables import LINKDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.last_runs import LAST_RUNS, last_run, note_run
