@@ -5,17 +5,54 @@ Written by scripts/api_methods.py from what the operations declare: change it th
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawl.api.handle import Handle
 
 if TYPE_CHECKING:
+    from crawl.operations.results import PhaseResult
     from crawl.phases.dedup.operation import DuplicatesResult
 
 
 class Methods(Handle):
     """Every operation on a crawl."""
+
+    def updatedb(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        additions: bool | None = None,
+        filter: bool | None = None,
+        normalize: bool | None = None,
+        again: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge segments into the CrawlDb of the crawl: what became of fetched URLs and when they
+        are due again, new URLs, and scores.
+
+        Without a named segment: every one that is fetched, parsed and not in the CrawlDb yet,
+        oldest first. A segment that is named may be unparsed; then there are no links and
+        signatures. A segment is applied once: after a `crawl rollback` to before it, it can be
+        again.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `additions=False`: Update known URLs only; add no new ones.
+
+        `filter`: Drop every URL that the URL filters reject today.
+
+        `normalize`: Bring every URL into the form that is normal today.
+
+        `again`: Apply named segments again, or whose fetch was interrupted.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.updatedb().counters["urls_new"]
+        """
+        done: PhaseResult = self._do("updatedb", "updatedb", locals())
+        return done
 
     def dedup(
         self,

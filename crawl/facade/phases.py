@@ -22,7 +22,6 @@ from crawl.facade.arguments import (
     check_whole_number,
     file_paths,
     seed_lines,
-    segment_names,
 )
 from crawl.facade.base import Handle
 from crawl.facade.results import Interrupted, PhaseResult, phase_result
@@ -292,48 +291,6 @@ class Phases(Handle):
                 done = parse.run(runner, self._directory, self._config, options, SystemClock())
         return phase_result(
             done.report, segments=(done.segment,), remarks=(*done.remarks, done.took_over)
-        )
-
-    def updatedb(
-        self,
-        segments: Iterable[str] = (),
-        *,
-        additions: bool | None = None,
-        filter: bool | None = None,
-        normalize: bool | None = None,
-        again: bool = False,
-        steal_lock: bool = False,
-    ) -> PhaseResult:
-        """Takes what segments brought into the CrawlDb: the named ones, or all that are parsed
-        and not in it yet.
-
-            >>> web.updatedb().counters["urls_new"]
-        """
-        from crawl.phases.updatedb import run as updatedb
-        from crawl.phases.updatedb.run import UpdateDbOptions
-
-        with self._working():
-            options = UpdateDbOptions(
-                segment_names(segments),
-                additions=additions,
-                filter=filter,
-                normalize=normalize,
-                again=again,
-                steal_lock=steal_lock,
-            )
-            updatedb.check(self._config, options)
-            require_segments(self._directory, options.segments)
-            updatedb.choose(self._directory, options)
-            self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
-            with self._runner() as runner:
-                done = updatedb.run(runner, self._directory, self._config, options, SystemClock())
-        return phase_result(
-            done.report,
-            snapshot=done.snapshot.number,
-            db_urls=done.snapshot.rows,
-            segments=done.segments,
-            remarks=(*done.remarks, done.took_over),
         )
 
     @contextmanager
