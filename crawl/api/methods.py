@@ -19,6 +19,50 @@ if TYPE_CHECKING:
 class Methods(Handle):
     """Every operation on a crawl."""
 
+    def inject(
+        self,
+        urls: Iterable[str] | str = (),
+        files: Iterable[str | Path] | str | Path = (),
+        *,
+        overwrite: bool = False,
+        update: bool = False,
+        filter: bool = True,
+        normalize: bool = True,
+        filter_normalize_all: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        r"""Put seed URLs into the CrawlDb of the crawl, making it if need be.
+
+        Seeds are read from text files (plain or gzip) or folders of them: a URL a line,
+        optionally followed by TAB-separated key=value pairs. `nutch.score`,
+        `nutch.fetchInterval` and `nutch.fetchInterval.fixed` are understood, other keys become
+        metadata; lines that start with # are comments. A line that is no URL is counted, never
+        fatal; where no line at all can be used, nothing is written and the exit code is 1
+        (unless `filter_normalize_all` gives it other work).
+
+        `urls`: URLs to inject. Each may be followed by TAB-separated key=value pairs, as on a
+        line of a seed file.
+
+        `files`: Seed files, plain or gzip, and folders of them.
+
+        `overwrite`: A seed replaces the record of a known URL.
+
+        `update`: A seed's metadata, score and interval are put into the record of a known URL.
+
+        `filter=False`: Take seeds that the URL filters reject.
+
+        `normalize=False`: Take seeds as they are written.
+
+        `filter_normalize_all`: Normalise and filter the URLs already in the CrawlDb too.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.inject(["https://example.org/", "https://example.com/\tnutch.score=2"])
+        >>> web.inject(files="seeds.txt")
+        """
+        done: PhaseResult = self._do("inject", "inject", locals())
+        return done
+
     def updatedb(
         self,
         segments: Iterable[str] | str = (),

@@ -37,54 +37,6 @@ if TYPE_CHECKING:
 class Phases(Handle):
     """The phases of a crawl."""
 
-    def inject(
-        self,
-        urls: Iterable[str] = (),
-        *,
-        files: Iterable[str | Path] | str | Path = (),
-        overwrite: bool = False,
-        update: bool = False,
-        filter: bool = True,
-        normalize: bool = True,
-        filter_normalize_all: bool = False,
-        steal_lock: bool = False,
-    ) -> PhaseResult:
-        """Puts URLs into the CrawlDb, making it if need be. A URL may be followed by
-        TAB-separated `key=value` pairs, as in a seed file; `files` names such files or folders.
-
-            >>> web.inject(["https://example.org/", "https://example.com/\\tnutch.score=2"])
-            >>> web.inject(files="seeds.txt")
-        """
-        from crawl.phases.inject import run as inject
-        from crawl.phases.inject.run import InjectOptions
-        from crawl.storage.seeds import plan_seeds
-
-        with self._working():
-            lines, paths = seed_lines(urls), file_paths(files)
-            options = InjectOptions(
-                paths,
-                overwrite=overwrite,
-                update=update,
-                filter=filter,
-                normalize=normalize,
-                filter_normalize_all=filter_normalize_all,
-                steal_lock=steal_lock,
-            )
-            inject.check(self._config, options)
-            if paths or not lines:
-                plan_seeds(list(paths))
-            self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
-            with self._seed_files(lines, paths) as seeds, self._runner() as runner:
-                options = replace(options, seeds=seeds)
-                done = inject.run(runner, self._directory, self._config, options, SystemClock())
-        return phase_result(
-            done.report,
-            snapshot=done.snapshot.number,
-            db_urls=done.snapshot.rows,
-            remarks=(done.took_over,),
-        )
-
     def sitemap(
         self,
         urls: Iterable[str] = (),
