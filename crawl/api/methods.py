@@ -63,6 +63,56 @@ class Methods(Handle):
         done: PhaseResult = self._do("inject", "inject", locals())
         return done
 
+    def sitemap(
+        self,
+        urls: Iterable[str] | str = (),
+        *,
+        files: Iterable[str | Path] | str | Path = (),
+        hosts: bool | None = None,
+        max_hosts: int | None = None,
+        num_fetchers: int | None = None,
+        filter: bool = True,
+        normalize: bool = True,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Put the URLs that sites list in their sitemaps into the CrawlDb of the crawl. Without any
+        sitemaps or sites that are named, the hosts of the CrawlDb are asked; with them, only if
+        `hosts` is given.
+
+        Each host is asked for the sitemaps that its robots.txt names, or for /sitemap.xml where
+        it names none: politely, and as its robots.txt allows. XML, indexes, RSS, Atom and lists
+        of URLs are read, packed or not. A URL is taken from a sitemap in the same folder of its
+        host or above, or from one that its host's robots.txt names (sitemap.strict.parsing).
+
+        New URLs are due at once, with the priority as score and the changefreq as interval.
+        Known ones whose lastmod is later than their last fetch are due again. What is dropped is
+        counted; where nothing is left, nothing is written and the exit code is 1.
+
+        `urls`: A sitemap, or the front page of a site whose sitemaps are wanted. May be
+        repeated.
+
+        `files`: A file, or a folder of files, of such URLs, one a line. May be repeated.
+
+        `hosts`: Ask the hosts of the CrawlDb.  [default: unless URLs are given]
+
+        `max_hosts`: How many of them, those with the most URLs first; -1: all.  [default:
+        sitemap.max.hosts]
+
+        `num_fetchers`: Tasks that ask at the same time, each other servers.  [default: the
+        cores]
+
+        `filter=False`: Take URLs that the URL filters reject.
+
+        `normalize=False`: Take URLs as they are written.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.sitemap().counters["urls_new"]
+        >>> web.sitemap(["https://example.org/sitemap.xml"])
+        """
+        done: PhaseResult = self._do("sitemap", "sitemap", locals())
+        return done
+
     def updatedb(
         self,
         segments: Iterable[str] | str = (),

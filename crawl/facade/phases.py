@@ -7,10 +7,9 @@ command line calls the same methods.
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawl.clock import SystemClock
@@ -20,8 +19,6 @@ from crawl.facade.arguments import (
     check_number,
     check_text,
     check_whole_number,
-    file_paths,
-    seed_lines,
 )
 from crawl.facade.base import Handle
 from crawl.facade.results import Interrupted, PhaseResult, phase_result
@@ -36,58 +33,6 @@ if TYPE_CHECKING:
 
 class Phases(Handle):
     """The phases of a crawl."""
-
-    def sitemap(
-        self,
-        urls: Iterable[str] = (),
-        *,
-        files: Iterable[str | Path] | str | Path = (),
-        hosts: bool | None = None,
-        max_hosts: int | None = None,
-        num_fetchers: int | None = None,
-        filter: bool = True,
-        normalize: bool = True,
-        steal_lock: bool = False,
-    ) -> PhaseResult:
-        """Puts the URLs that sites list in their sitemaps into the CrawlDb. `urls`, and the lines
-        of `files`, are sitemaps or front pages of sites; without any, hosts of the CrawlDb are
-        asked, and with them only if `hosts` is true.
-
-            >>> web.sitemap().counters["urls_new"]
-            >>> web.sitemap(["https://example.org/sitemap.xml"])
-        """
-        from crawl.phases.sitemap import run as sitemap
-        from crawl.phases.sitemap.run import SitemapOptions
-
-        with self._working():
-            check_whole_number("max_hosts", max_hosts, least=-1)
-            check_whole_number("num_fetchers", num_fetchers)
-            paths = file_paths(files)
-            given = (*seed_lines(urls), *sitemap.urls_of_files(paths, self._config))
-            options = SitemapOptions(
-                given,
-                hosts=not given if hosts is None else hosts,
-                max_hosts=max_hosts,
-                filter=filter,
-                normalize=normalize,
-                steal_lock=steal_lock,
-            )
-            sitemap.check(self._config, options)
-            if not given:
-                self._directory.require_crawldb()
-            self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
-            require_unlocked(self._directory.fetching_folder, self._config, steal_lock=steal_lock)
-            with self._spark_session() as session, self._runner() as runner:
-                tasks = num_fetchers or self._task_slots(session)
-                options = replace(options, num_tasks=tasks)
-                done = sitemap.run(runner, self._directory, self._config, options, SystemClock())
-        return phase_result(
-            done.report,
-            snapshot=done.snapshot.number,
-            db_urls=done.snapshot.rows,
-            remarks=(done.took_over,),
-        )
 
     def generate(
         self,
