@@ -113,6 +113,44 @@ class Methods(Handle):
         done: PhaseResult = self._do("sitemap", "sitemap", locals())
         return done
 
+    def generate(
+        self,
+        *,
+        top_n: int | None = None,
+        num_fetchers: int | None = None,
+        max_num_segments: int | None = None,
+        add_days: float = 0.0,
+        expr: str | None = None,
+        filter: bool | None = None,
+        normalize: bool | None = None,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Select the due URLs with the highest scores into new segments of the crawl; none, and
+        exit code 1, where nothing is due.
+
+        `top_n`: At most this many URLs per segment.
+
+        `num_fetchers`: Parts of a fetch list, each fetched by a task (default: one a task slot
+        of the cluster).
+
+        `max_num_segments`: Make up to this many segments, each as if the ones before were taken
+        already.
+
+        `add_days`: Select as if it were this many days later.
+
+        `expr`: Only records that this Spark SQL condition holds for.
+
+        `filter=False`: Do not ask the URL filters.
+
+        `normalize=False`: Count a host under its own name, not its normalised one.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.generate(top_n=1000).segments
+        """
+        done: PhaseResult = self._do("generate", "generate", locals())
+        return done
+
     def updatedb(
         self,
         segments: Iterable[str] | str = (),

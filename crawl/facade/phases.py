@@ -1,4 +1,4 @@
-"""The phases as methods: inject, sitemap, generate, fetch, parse and updatedb.
+"""The phases as methods: fetch and parse.
 
 Each checks its settings, the segments it is to work on and the lock before Spark starts; the
 command line calls the same methods.
@@ -9,87 +9,21 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.driver.prechecks import require_segments, require_unlocked
 from crawl.facade.arguments import (
-    check_number,
     check_text,
     check_whole_number,
 )
 from crawl.facade.base import Handle
 from crawl.facade.results import Interrupted, PhaseResult, phase_result
 from crawl.spark.runners import JVMDied
-from crawl.storage.crawl_dir import CrawlDir
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
-    from crawl.phases.generate.candidates import Bounding, Matching
 
 
 class Phases(Handle):
     """The phases of a crawl."""
-
-    def generate(
-        self,
-        *,
-        top_n: int | None = None,
-        num_fetchers: int | None = None,
-        max_num_segments: int | None = None,
-        add_days: float = 0.0,
-        expr: str | None = None,
-        filter: bool | None = None,
-        normalize: bool | None = None,
-        steal_lock: bool = False,
-    ) -> PhaseResult:
-        """Selects the due URLs with the highest scores into new segments; none where nothing
-        is due. `expr`: only records for which this Spark SQL condition holds.
-
-            >>> web.generate(top_n=1000).segments
-        """
-        from crawl.phases.generate import run as generate
-        from crawl.phases.generate.shared import GenerateOptions
-        from crawl.urls.resolve import system_resolver
-
-        with self._working():
-            check_whole_number("top_n", top_n)
-            check_whole_number("num_fetchers", num_fetchers)
-            check_whole_number("max_num_segments", max_num_segments)
-            check_number("add_days", add_days)
-            check_text("expr", expr)
-            self._directory.require_crawldb()
-            options = GenerateOptions(
-                top_n=top_n,
-                max_num_segments=max_num_segments,
-                add_days=add_days,
-                expr=expr,
-                filter=filter,
-                normalize=normalize,
-                steal_lock=steal_lock,
-            )
-            generate.check(self._config, options)
-            generate.require_bounds(self._directory, self._config)
-            self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
-            with self._spark_session() as session, self._runner() as runner:
-                parts = num_fetchers or self._task_slots(session)
-                done = generate.run(
-                    runner,
-                    self._directory,
-                    self._config,
-                    replace(options, num_fetchers=parts),
-                    SystemClock(),
-                    resolver=system_resolver,
-                    matching=None if expr is None else _matching(session, self._directory, expr),
-                    bounding=_bounding(session, self._directory, self._config),
-                )
-        return phase_result(
-            done.report, segments=done.segments, remarks=(*done.remarks, done.took_over)
-        )
 
     def fetch(
         self,
@@ -210,24 +144,3 @@ def _with_threads(config: Config, threads: int | None) -> Config:
     if threads is None:
         return config
     return config.with_values({"fetcher.threads.fetch": threads}, "--threads")
-
-
-def _bounding(session: SparkSession, directory: CrawlDir, config: Config) -> Bounding | None:
-    """Evaluates what the settings say of hosts by the HostDb's columns."""
-    from crawl.phases.generate.tasks.host_bounds import send_values
-    from crawl.phases.generate.tasks.selection import host_expressions
-
-    given = host_expressions(config)
-    if not given:
-        return None
-    from crawl.spark.host_bounds import host_bounds
-
-    return host_bounds(session, directory, given, send_values)
-
-
-def _matching(session: SparkSession, directory: CrawlDir, expr: str) -> Matching:
-    """Finds the records for which a Spark SQL condition holds."""
-    from crawl.spark.expr import check_expression, matching_rows
-
-    check_expression(session, expr)
-    return lambda snapshot, slices: matching_rows(session, directory, snapshot, expr, slices)
