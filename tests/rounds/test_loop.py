@@ -16,6 +16,7 @@ from crawl.fetcher.task import STOP
 from crawl.phases.fetch import run as fetch
 from crawl.phases.parse import run as parse
 from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, Stage, StopReason
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.results import LoopResult
@@ -355,7 +356,7 @@ def test_segments_by_their_stage(played: Played) -> None:
     options = parse.ParseOptions(segment=segment.name)
     parse.run(InProcess(), directory, config, options, clock)
     assert played.stages == [Stage.PARSED]
-    update = updatedb.UpdateDbOptions(segments=(segment.name,))
+    update = UpdateDbOptions(segments=(segment.name,))
     updatedb.run(InProcess(), directory, config, update, clock)
     assert played.stages == [Stage.UPDATED]
 

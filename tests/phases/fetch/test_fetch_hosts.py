@@ -16,7 +16,7 @@ from crawl.model.hosts import HostState, HostTrouble, to_troubles
 from crawl.phases.fetch import run as fetch
 from crawl.phases.fetch.run import FetchOptions, FetchResult
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.checking import check
 from crawl.storage.chunks import CHUNKS, DONE
 from crawl.storage.crawl_dir import CrawlDir

@@ -11,7 +11,7 @@ from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.status import Status
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

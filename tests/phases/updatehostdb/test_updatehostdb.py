@@ -24,7 +24,7 @@ from crawl.phases.parse import run as parse
 from crawl.phases.parse.run import ParseOptions
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.updatehostdb import run as updatehostdb
 from crawl.phases.updatehostdb.run import UpdateHostDbOptions
 from crawl.storage.crawl_dir import CrawlDir
