@@ -270,7 +270,7 @@ def test_a_folder_that_is_no_crawl_says_how_to_begin(
     ("urls", "message"),
     [
         (["seeds.txt"], "is no URL; seed files go by `files=`"),
-        ([3], "a URL is a text"),
+        ([3], "urls: expected a list of texts, got"),
         (["http://a.test/\nhttp://b.test/"], "no line break"),
     ],
 )

@@ -21,6 +21,100 @@ if TYPE_CHECKING:
 class Methods(Handle):
     """Every operation on a crawl."""
 
+    def inject(
+        self,
+        urls: Iterable[str] | str = (),
+        files: Iterable[str | Path] | str | Path = (),
+        *,
+        overwrite: bool = False,
+        update: bool = False,
+        filter: bool = True,
+        normalize: bool = True,
+        filter_normalize_all: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        r"""Put seed URLs into the CrawlDb of the crawl, making it if need be.
+
+        Seeds are read from text files (plain or gzip) or folders of them: a URL a line,
+        optionally followed by TAB-separated key=value pairs. `nutch.score`,
+        `nutch.fetchInterval` and `nutch.fetchInterval.fixed` are understood, other keys become
+        metadata; lines that start with # are comments. A line that is no URL is counted, never
+        fatal; where no line at all can be used, nothing is written and the exit code is 1
+        (unless `filter_normalize_all` gives it other work).
+
+        `urls`: URLs to inject. Each may be followed by TAB-separated key=value pairs, as on a
+        line of a seed file.
+
+        `files`: Seed files, plain or gzip, and folders of them.
+
+        `overwrite`: A seed replaces the record of a known URL.
+
+        `update`: A seed's metadata, score and interval are put into the record of a known URL.
+
+        `filter=False`: Take seeds that the URL filters reject.
+
+        `normalize=False`: Take seeds as they are written.
+
+        `filter_normalize_all`: Normalise and filter the URLs already in the CrawlDb too.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.inject(["https://example.org/", "https://example.com/\tnutch.score=2"])
+        >>> web.inject(files="seeds.txt")
+        """
+        done: PhaseResult = self._do("inject", "inject", locals())
+        return done
+
+    def sitemap(
+        self,
+        urls: Iterable[str] | str = (),
+        *,
+        files: Iterable[str | Path] | str | Path = (),
+        hosts: bool | None = None,
+        max_hosts: int | None = None,
+        num_fetchers: int | None = None,
+        filter: bool = True,
+        normalize: bool = True,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Put the URLs that sites list in their sitemaps into the CrawlDb of the crawl. Without any
+        sitemaps or sites that are named, the hosts of the CrawlDb are asked; with them, only if
+        `hosts` is given.
+
+        Each host is asked for the sitemaps that its robots.txt names, or for /sitemap.xml where
+        it names none: politely, and as its robots.txt allows. XML, indexes, RSS, Atom and lists
+        of URLs are read, packed or not. A URL is taken from a sitemap in the same folder of its
+        host or above, or from one that its host's robots.txt names (sitemap.strict.parsing).
+
+        New URLs are due at once, with the priority as score and the changefreq as interval.
+        Known ones whose lastmod is later than their last fetch are due again. What is dropped is
+        counted; where nothing is left, nothing is written and the exit code is 1.
+
+        `urls`: A sitemap, or the front page of a site whose sitemaps are wanted. May be
+        repeated.
+
+        `files`: A file, or a folder of files, of such URLs, one a line. May be repeated.
+
+        `hosts`: Ask the hosts of the CrawlDb.  [default: unless URLs are given]
+
+        `max_hosts`: How many of them, those with the most URLs first; -1: all.  [default:
+        sitemap.max.hosts]
+
+        `num_fetchers`: Tasks that ask at the same time, each other servers.  [default: the
+        cores]
+
+        `filter=False`: Take URLs that the URL filters reject.
+
+        `normalize=False`: Take URLs as they are written.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.sitemap().counters["urls_new"]
+        >>> web.sitemap(["https://example.org/sitemap.xml"])
+        """
+        done: PhaseResult = self._do("sitemap", "sitemap", locals())
+        return done
+
     def refresh(
         self,
         patterns: Iterable[str] | str,
@@ -52,6 +146,44 @@ class Methods(Handle):
         >>> web.refresh(["*.com", "https://example.org/"], dry_run=True).counters["matched"]
         """
         done: PhaseResult = self._do("refresh", "refresh", locals())
+        return done
+
+    def generate(
+        self,
+        *,
+        top_n: int | None = None,
+        num_fetchers: int | None = None,
+        max_num_segments: int | None = None,
+        add_days: float = 0.0,
+        expr: str | None = None,
+        filter: bool | None = None,
+        normalize: bool | None = None,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Select the due URLs with the highest scores into new segments of the crawl; none, and
+        exit code 1, where nothing is due.
+
+        `top_n`: At most this many URLs per segment.
+
+        `num_fetchers`: Parts of a fetch list, each fetched by a task (default: one a task slot
+        of the cluster).
+
+        `max_num_segments`: Make up to this many segments, each as if the ones before were taken
+        already.
+
+        `add_days`: Select as if it were this many days later.
+
+        `expr`: Only records that this Spark SQL condition holds for.
+
+        `filter=False`: Do not ask the URL filters.
+
+        `normalize=False`: Count a host under its own name, not its normalised one.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.generate(top_n=1000).segments
+        """
+        done: PhaseResult = self._do("generate", "generate", locals())
         return done
 
     def fetch(
@@ -102,15 +234,50 @@ class Methods(Handle):
 
         `reparse`: Parse a segment again and replace its parse.
 
-        `filter`: Keep links that the URL filters reject.
+        `filter=False`: Keep links that the URL filters reject.
 
-        `normalize`: Leave links as the pages have them.
+        `normalize=False`: Leave links as the pages have them.
 
         `steal_lock`: Take the lock even if its owner seems to be alive.
 
         >>> web.parse().counters["outlinks_kept"]
         """
         done: PhaseResult = self._do("parse", "parse", locals())
+        return done
+
+    def updatedb(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        additions: bool | None = None,
+        filter: bool | None = None,
+        normalize: bool | None = None,
+        again: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge segments into the CrawlDb of the crawl: what became of fetched URLs and when they
+        are due again, new URLs, and scores.
+
+        Without a named segment: every one that is fetched, parsed and not in the CrawlDb yet,
+        oldest first. A segment that is named may be unparsed; then there are no links and
+        signatures. A segment is applied once: after a `crawl rollback` to before it, it can be
+        again.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `additions=False`: Update known URLs only; add no new ones.
+
+        `filter`: Drop every URL that the URL filters reject today.
+
+        `normalize`: Bring every URL into the form that is normal today.
+
+        `again`: Apply named segments again, or whose fetch was interrupted.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.updatedb().counters["urls_new"]
+        """
+        done: PhaseResult = self._do("updatedb", "updatedb", locals())
         return done
 
     def invertlinks(
@@ -132,9 +299,9 @@ class Methods(Handle):
 
         `segments`: These segments (repeatable): the same as SEGMENT arguments.
 
-        `normalize`: Take the URLs of both pages as they are.
+        `normalize=False`: Take the URLs of both pages as they are.
 
-        `filter`: Take links that the URL filters reject.
+        `filter=False`: Take links that the URL filters reject.
 
         `again`: Also invert named segments that are in the LinkDb already, in place of what they
         brought before, and such whose parse is not whole, as far as they were parsed.
@@ -297,7 +464,7 @@ class Methods(Handle):
 
         `since`: Index the segments that the CrawlDb has taken in after this snapshot of it.
 
-        `crawldb`: Index what the segments have, without asking the CrawlDb.
+        `crawldb=False`: Index what the segments have, without asking the CrawlDb.
 
         `delete_gone`: Delete the documents of pages that are gone, redirected, orphans or
         duplicates (the property indexer.delete).
@@ -310,7 +477,7 @@ class Methods(Handle):
 
         `params`: Parameters of all index writers.
 
-        `commit`: Leave it to the servers when to commit.
+        `commit=False`: Leave it to the servers when to commit.
 
         `rebuild`: Make the index anew, of all segments; what is there is replaced when it is
         done.
@@ -336,7 +503,7 @@ class Methods(Handle):
 
         `params`: Parameters of all index writers.
 
-        `commit`: Leave it to the servers when to commit.
+        `commit=False`: Leave it to the servers when to commit.
 
         `steal_lock`: Take the lock even if its owner seems to be alive.
 

@@ -104,13 +104,14 @@ def _parameters_of(field: Field) -> Iterator[click.Parameter]:
     if said.argument:
         shown = said.metavar or field.name.upper()
         many = field.is_repeatable
+        is_required = field.is_required_on(Face.COMMAND_LINE)
         if not (said.metavar and said.metavar.startswith("[")):
-            shown = shown if field.is_required else f"[{shown}]"
+            shown = shown if is_required else f"[{shown}]"
             shown = f"{shown}..." if many and not shown.endswith("...") else shown
         yield click.Argument(
             [field.name],
             nargs=-1 if many else 1,
-            required=field.is_required,
+            required=is_required,
             metavar=shown,
             default=None,
         )
@@ -269,7 +270,7 @@ def _words(operations: Sequence[Operation], given: Mapping[str, Any]) -> dict[st
 def _word(field: Field, value: Any) -> Any:
     if isinstance(value, bool):
         # `--no-filter` says false, whatever the default; a pair of flags says which
-        return not value if field.flags[0].startswith("--no-") else value
+        return not value if field.is_negated else value
     if isinstance(value, str):
         return decoded_argument(value)
     texts = [decoded_argument(each) for each in value]

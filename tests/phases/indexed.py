@@ -26,7 +26,7 @@ from crawl.phases.index.tasks.outputs import committed_outputs
 from crawl.phases.parse import run as parse
 from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

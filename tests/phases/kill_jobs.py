@@ -9,11 +9,11 @@ from crawl.config import Config
 from crawl.phases.dedup import run as dedup
 from crawl.phases.dedup.run import DedupOptions
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.hostgraph import run as hostgraph
 from crawl.phases.hostgraph.run import HostGraphOptions
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.linkrank import run as linkrank
 from crawl.phases.linkrank.run import LinkRankOptions
 from crawl.phases.rebucket import run as rebucket
@@ -23,9 +23,9 @@ from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.scoreupdater import run as scoreupdater
 from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.sitemap import run as sitemap
-from crawl.phases.sitemap.run import SitemapOptions
+from crawl.phases.sitemap.options import SitemapOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.webgraph import run as webgraph
 from crawl.phases.webgraph.run import WebGraphOptions
 from crawl.phases.webgraph.tasks.dump import NodeGroup
@@ -87,7 +87,7 @@ def refresh_hosts(address: str, *hosts: str) -> None:
 def read_sitemaps(address: str, web: dict[str, Any]) -> None:
     """`web`: the settings of a synthetic web that is served, as JSON."""
     config = web_config(Web(Settings.from_json(web)), fetcher__server__delay=0)
-    options = SitemapOptions(num_tasks=2)
+    options = SitemapOptions(num_fetchers=2)
     sitemap.run(InProcess(), CrawlDir(address), config, options, SystemClock())
 
 

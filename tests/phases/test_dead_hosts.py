@@ -15,8 +15,8 @@ from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.hosts import UNANSWERED, HostState
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.run import GenerateResult
-from crawl.phases.generate.shared import GenerateOptions
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.rebucket.options import RebucketOptions
 from crawl.readers.explain.selection import rejection_of

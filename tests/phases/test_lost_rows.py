@@ -21,7 +21,7 @@ from crawl.model.status import Status
 from crawl.phases.dedup import run as dedup
 from crawl.phases.dedup.run import DedupOptions
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.refresh import run as refresh
 from crawl.phases.refresh.options import RefreshOptions
 from crawl.spark.faults import ChangedRows

@@ -12,7 +12,7 @@ from crawl.errors import UsageError
 from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.derived_tables import HOSTDB
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.tasks.host_bounds import send_values
 from crawl.phases.generate.tasks.selection import host_expressions
 from crawl.phases.updatehostdb import run as updatehostdb

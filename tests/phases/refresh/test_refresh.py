@@ -15,7 +15,7 @@ from crawl.model.hosts import HostState
 from crawl.model.status import DB_STATUSES, Status
 from crawl.model.value import replace
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.refresh import run as refresh

@@ -25,7 +25,7 @@ from crawl.phases.parse.options import ParseOptions
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.updatehostdb import run as updatehostdb
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.storage.crawl_dir import CrawlDir
