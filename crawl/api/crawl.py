@@ -35,12 +35,10 @@ from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.refreshing import Refreshing
-from crawl.facade.repeats import Repeats
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
 from crawl.facade.searching import Searching
 from crawl.facade.tables import Tables
-from crawl.facade.webstats import WebStats
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -76,8 +74,6 @@ class Crawl(
     Links,
     Maintenance,
     Refreshing,
-    Repeats,
-    WebStats,
     Readers,
     Tables,
     Methods,

@@ -282,6 +282,8 @@ def _selected(operations: Sequence[Operation], words: Mapping[str, Any]) -> Oper
         return operations[0]
     meant = [each for each in operations if each.selector and each.selector.name in words]
     usual = [each for each in operations if each.selector is None]
+    if len(meant) > 1 and usual:
+        raise UsageError(f"{_listed_selectors(operations)} exclude each other")
     if len(meant) != 1 and not (usual and not meant):
         raise UsageError(f"give one of {_listed_selectors(operations)}")
     chosen = meant[0] if meant else usual[0]

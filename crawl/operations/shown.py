@@ -1,7 +1,4 @@
-"""A report's counters as rows of a table: all that are not zero, related ones together.
-
-A counter that nobody thought of is shown too, since the rare ones tell what went wrong.
-"""
+"""What several operations show in the same way."""
 
 from __future__ import annotations
 
@@ -9,11 +6,18 @@ from collections.abc import Mapping, Sequence
 
 
 def counter_rows(counters: Mapping[str, int], families: Sequence[str]) -> list[list[object]]:
-    """`families`: beginnings of names, in the order of their rows; what is of none of them
-    comes last."""
+    """A report's counters as rows of a table: all that are not zero, related ones together.
+    `families`: beginnings of names, in the order of their rows. A counter of none of them comes
+    last, and is shown too, since the rare ones tell what went wrong."""
 
     def place(name: str) -> tuple[int, str]:
         found = (at for at, family in enumerate(families) if name.startswith(family))
         return next(found, len(families)), name
 
     return [[name, counters[name]] for name in sorted(counters, key=place) if counters[name]]
+
+
+def waiting_hosts_text(hosts: int, until: str) -> str:
+    """How many hosts are in backoff, and until when the first of them is."""
+    waiting = "1 host is" if hosts == 1 else f"{hosts:,} hosts are"
+    return f"{waiting} in backoff, the first until {until}"

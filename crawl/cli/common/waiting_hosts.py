@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-
-def waiting_hosts_text(hosts: int, until: str) -> str:
-    """How many hosts are in backoff, and until when the first of them is."""
-    waiting = "1 host is" if hosts == 1 else f"{hosts:,} hosts are"
-    return f"{waiting} in backoff, the first until {until}"
+from crawl.operations.shown import waiting_hosts_text
 
 
 def waiting_hosts_note(hosts: int, next_ms: int | None) -> str:
