@@ -5,14 +5,55 @@ Written by scripts/api_methods.py from what the operations declare: change it th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawl.api.handle import Handle
+from crawl.api.handle import Handle, call_function
 
 if TYPE_CHECKING:
     from crawl.phases.dedup.operation import DuplicatesResult
+
+
+def list_plugins(
+    *,
+    active: bool = False,
+    settings: Mapping[str, object] | None = None,
+    conf: str | Path | None = None,
+) -> list[dict[str, Any]]:
+    """List what can be plugged into the crawler: every interface's plugins, which are active, in
+    what order, and why.
+
+    `active`: Only the active ones.
+
+    >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
+    """
+    done: list[dict[str, Any]] = call_function("plugin", "list_plugins", locals())
+    return done
+
+
+def list_properties(
+    pattern: str = "",
+    *,
+    changed: bool = False,
+    show_secrets: bool = False,
+    settings: Mapping[str, object] | None = None,
+    conf: str | Path | None = None,
+) -> list[dict[str, Any]]:
+    """List every property with its value, its unit, where the value came from, and what the
+    property is for. Passwords, tokens and headers that look like credentials are masked as ***,
+    unless `show_secrets` is given.
+
+    `pattern`: A part of the names that are looked for, or a whole name with wildcards.
+
+    `changed`: Only those that differ from their defaults.
+
+    `show_secrets`: Print passwords and tokens as they are.
+
+    >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
+    """
+    done: list[dict[str, Any]] = call_function("showproperties", "list_properties", locals())
+    return done
 
 
 class Methods(Handle):

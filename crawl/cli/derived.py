@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -209,7 +209,8 @@ class _Call:
             try:
                 done = perform(self._operation, work, asked.options)
                 if self._operation.streams:
-                    return max((self._show(each, asked) for each in done), default=0)
+                    with closing(done) as answers:
+                        return max((self._show(each, asked) for each in answers), default=0)
             except Interrupted as interrupted:
                 if interrupted.result is None:
                     remark(f"{self._name}: {interrupted}")
@@ -310,6 +311,8 @@ def _misplaced(name: str, operations: Sequence[Operation], chosen: Operation) ->
             if field.name == name:
                 flag = field.spelled(Face.COMMAND_LINE)
                 owners += [each.selector.flags[0]] if each.selector is not None else []
+    if not owners and chosen.selector is not None:
+        return f"{flag} does not go with {chosen.selector.flags[0]}"
     place = f", not with {chosen.selector.flags[0]}" if chosen.selector is not None else ""
     return f"{flag} goes with {' or '.join(owners)}{place}"
 

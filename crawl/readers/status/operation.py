@@ -108,7 +108,7 @@ def render_phases(phases: Rows, asked: Asked) -> View:
     return view
 
 
-def _cells(row: dict[str, Any], names: Sequence[str]) -> list[object]:
+def _cells(row: dict[str, Any], names: Sequence[str]) -> list[Any]:
     return [row[name] for name in names]
 
 
