@@ -11,7 +11,7 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -211,7 +211,8 @@ class _Call:
             try:
                 done = perform(self._operation, work, asked.options)
                 if self._operation.streams:
-                    return max((self._show(each, asked) for each in done), default=0)
+                    with closing(done) as answers:
+                        return max((self._show(each, asked) for each in answers), default=0)
             except Interrupted as interrupted:
                 if interrupted.result is None:
                     remark(f"{self._name}: {interrupted}")
@@ -285,6 +286,8 @@ def _selected(operations: Sequence[Operation], words: Mapping[str, Any]) -> Oper
         return operations[0]
     meant = [each for each in operations if each.selector and each.selector.name in words]
     usual = [each for each in operations if each.selector is None]
+    if len(meant) > 1 and usual:
+        raise UsageError(f"{_listed_selectors(operations)} exclude each other")
     if len(meant) != 1 and not (usual and not meant):
         raise UsageError(f"give one of {_listed_selectors(operations)}")
     chosen = meant[0] if meant else usual[0]
@@ -311,6 +314,8 @@ def _misplaced(name: str, operations: Sequence[Operation], chosen: Operation) ->
             if field.name == name:
                 flag = field.spelled(Face.COMMAND_LINE)
                 owners += [each.selector.flags[0]] if each.selector is not None else []
+    if not owners and chosen.selector is not None:
+        return f"{flag} does not go with {chosen.selector.flags[0]}"
     place = f", not with {chosen.selector.flags[0]}" if chosen.selector is not None else ""
     return f"{flag} goes with {' or '.join(owners)}{place}"
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from crawl.cli.dust import NOTHING_FOUND
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.dust import run as dust
+from crawl.phases.dust.operation import NOTHING_FOUND
 from crawl.phases.mirrors import run as mirrors
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.rebucket.options import RebucketOptions

@@ -53,8 +53,8 @@ def print_view(command: str, view: View, *, only_notes: bool = False) -> None:
         if only_notes:
             continue
         match part:
-            case Table(title, columns, rows):
-                print_table(title, columns, rows, first=is_first)
+            case Table(title, columns, rows, is_note):
+                print_table(title, columns, rows, first=is_first, err=is_note)
             case Line(text):
                 echo(text)
             case Cells(cells):
