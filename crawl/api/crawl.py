@@ -21,9 +21,8 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawl.api.methods import Methods
+from crawl.api.methods import Methods, plan
 from crawl.declared import load_configuration, properties_in_use
-from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.command_names import no_such_method
 from crawl.facade.graph import Graph
@@ -36,7 +35,6 @@ from crawl.facade.refreshing import Refreshing
 from crawl.facade.repeats import Repeats
 from crawl.facade.results import FetchedPage, ParsedPage
 from crawl.facade.rounds import Rounds
-from crawl.facade.searching import Searching
 from crawl.facade.tables import Tables
 from crawl.facade.webstats import WebStats
 from crawl.spark.runners import SparkOptions
@@ -68,7 +66,6 @@ class Crawl(
     Graph,
     HostGraphs,
     Hosts,
-    Searching,
     Links,
     Maintenance,
     Refreshing,
@@ -167,28 +164,6 @@ def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool
 
     names = (agents,) if isinstance(agents, str) else tuple(agents)
     return is_allowed_by(robots_txt, url, names)
-
-
-def plan(
-    *,
-    urls: float,
-    hosts: float,
-    pages_per_day: float | None = None,
-    nodes: int | None = None,
-    **others: float,
-) -> dict[str, Any]:
-    """Nodes, hours, storage, requests and money that a crawl takes, as `crawl plan --json`.
-    Others: page_bytes, links, skew, revisit_days, rounds_per_day, keep_days, buckets.
-
-        >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
-    """
-    from crawl.facade.checks import plan_crawl
-
-    known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
-    for name in others:
-        if name not in known | {"buckets"}:
-            raise UsageError(f"plan has no {name!r}{did_you_mean(name, known)}")
-    return plan_crawl(urls, hosts, pages_per_day, nodes, others)
 
 
 def list_plugins(
