@@ -341,8 +341,11 @@ def test_urls_robots_plans_and_plugins_are_shown() -> None:
     assert not crawl.is_allowed(rules, "https://example.org/private/x", "mybot")
     assert crawl.is_allowed(rules, "https://example.org/public", ["mybot"])
     assert crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["fits"]
-    with pytest.raises(UsageError, match="did you mean 'links'"):
-        crawl.plan(urls=1e9, hosts=5e6, linkz=3)
+    assert not crawl.plan(urls=1e9, hosts=100, skew=0, pages_per_day=1e7)["fits"]
+    with pytest.raises(UsageError, match="hosts: expected a number above 0, got 0"):
+        crawl.plan(urls=1e9, hosts=0)
+    with pytest.raises(TypeError, match="'linkz'"):
+        crawl.plan(urls=1e9, hosts=5e6, linkz=3)  # type: ignore[call-arg]
     active = [each["plugin"] for each in crawl.list_plugins() if each["active"] == "1"]
     assert "opic" in active
     values = {each["key"]: each["value"] for each in crawl.list_properties()}

@@ -20,10 +20,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawl.api.methods import Methods, list_plugins, list_properties
-from crawl.api.page_results import FetchedPage, ParsedPage, UrlCheck
-from crawl.declared import load_configuration
-from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.facade.command_names import no_such_method
 from crawl.facade.graph import Graph
@@ -31,7 +27,6 @@ from crawl.facade.host_graphs import HostGraphs
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.rounds import Rounds
-from crawl.facade.searching import Searching
 from crawl.facade.tables import Tables
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -58,7 +53,6 @@ class Crawl(
     Rounds,
     Graph,
     HostGraphs,
-    Searching,
     Maintenance,
     Readers,
     Tables,
@@ -155,23 +149,6 @@ def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool
     return is_allowed_by(robots_txt, url, names)
 
 
-def plan(
-    *,
-    urls: float,
-    hosts: float,
-    pages_per_day: float | None = None,
-    nodes: int | None = None,
-    **others: float,
-) -> dict[str, Any]:
-    """Nodes, hours, storage, requests and money that a crawl takes, as `crawl plan --json`.
-    Others: page_bytes, links, skew, revisit_days, rounds_per_day, keep_days, buckets.
 
-        >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
     """
-    from crawl.facade.checks import plan_crawl
 
-    known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
-    for name in others:
-        if name not in known | {"buckets"}:
-            raise UsageError(f"plan has no {name!r}{did_you_mean(name, known)}")
-    return plan_crawl(urls, hosts, pages_per_day, nodes, others)

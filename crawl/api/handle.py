@@ -35,6 +35,7 @@ class Handle:
         self._crawl = directory
         self._config = config
         self._engine = SparkEngine(config, spark, application)
+        self._resources: dict[str, Any] = {}
         self._closed = False
 
     @property
@@ -60,6 +61,7 @@ class Handle:
         """Stops the Spark session, if it was opened here and no other crawl of this process has
         it. A closed crawl can do no more."""
         self._closed = True
+        self._resources.clear()
         self._engine.close()
 
     def __enter__(self) -> Self:
@@ -80,7 +82,14 @@ class Handle:
         """What an operation is run with."""
         self._require_open()
         observer = observer or notebook_observer(quiet=self._engine.options.quiet)
-        return Work(operation.command_name, self._config, self._engine, self._crawl, observer)
+        return Work(
+            operation.command_name,
+            self._config,
+            self._engine,
+            self._crawl,
+            observer,
+            resources=self._resources,
+        )
 
     def _do(self, command: str, name: str, given: Mapping[str, object]) -> Any:
         """Runs the operation of a method with what it was given."""

@@ -18,6 +18,110 @@ if TYPE_CHECKING:
     from crawl.phases.index.shown import IndexingResult
 
 
+def plan(
+    *,
+    urls: float,
+    hosts: float,
+    pages_per_day: float | None = None,
+    page_bytes: float = 84000.0,
+    links: float = 60.0,
+    skew: float = 0.9,
+    delay: float = 5.0,
+    latency: float = 0.5,
+    revisit_days: float = 30.0,
+    rounds_per_day: float = 4.0,
+    seeds: float | None = None,
+    keep_days: float | None = None,
+    buckets: int | None = None,
+    nodes: int | None = None,
+    cores_per_node: int = 16,
+    memory_per_node: float = 64000000000.0,
+    bandwidth_per_node: float = 10000000000.0,
+    threads: int | None = None,
+    use: float = 0.7,
+    price_per_node_hour: float = 0.7,
+    price_per_gb_month: float = 0.023,
+    price_per_million_puts: float = 5.0,
+    price_per_million_gets: float = 0.4,
+    costs: str | Path | None = None,
+    settings: Mapping[str, object] | None = None,
+    conf: str | Path | None = None,
+) -> dict[str, Any]:
+    """Estimate what a crawl of a given size takes: nodes, hours, storage, requests, money.
+
+    A phase takes as long as the slowest of what it needs, which the column `bound` names:
+    processors, the line, the object store's answers, threads that wait for hosts, tasks (fewer
+    than cores: more `buckets`), or politeness. A host gives one page every delay + latency,
+    however many machines ask: the least time for a round's pages follows from how URLs are
+    spread over hosts, and `skew` says how. The costs of a unit of work were measured; each
+    figure and where it is from is in conf/costs.toml. Measure on your machines before you buy
+    any. Prices are examples until you give yours; all 0: no costs are shown. The last table has
+    the settings for spark-submit, computed from a node's cores and memory, each with its reason;
+    where a node has no room for one executor, the exit code is 1.
+
+    Assumptions: hosts answer, and their robots.txt, asked for once a day, allows everything and
+    asks for no pause of its own; every request is a new TLS connection; pages travel
+    uncompressed; 30 ms a request to the object store; no two phases run at the same time. If no
+    number of nodes is enough, the exit code is 1.
+
+    PUT and GET are the requests to the store by what they cost: lists count as PUT, looks at a
+    file (HEAD) as GET. Those of inject, generate and updatedb are held against counted ones.
+
+    `urls`: URLs in the CrawlDb.
+
+    `hosts`: Hosts that they are on.
+
+    `pages_per_day`: Pages to fetch (default: all URLs in `revisit_days`).
+
+    `page_bytes`: Size of a page (default: 84kB).
+
+    `links`: Links kept of a page (default: 60).
+
+    `skew`: The n-th host has 1/n^SKEW as many URLs as the first; 0: all alike (default: 0.9).
+
+    `delay`: The property fetcher.server.delay (default: 5s).
+
+    `latency`: Of an answer, on average (default: 0.5s).
+
+    `revisit_days`: Wanted between two visits (default: 30d).
+
+    `rounds_per_day`: Rounds, one after the other (default: 4).
+
+    `seeds`: Injected once, before the first round (default: one a host).
+
+    `keep_days`: Segments are kept so long (default: `revisit_days`).
+
+    `buckets`: Of the CrawlDb (default: one for 10 million URLs).
+
+    `nodes`: Use this many instead of the fewest that suffice.
+
+    `cores_per_node`: Cores of a node.
+
+    `memory_per_node`: Memory of a node (default: 64GB).
+
+    `bandwidth_per_node`: Bits a second of a node's line (default: 10Gbit).
+
+    `threads`: A fetch task (default: as many as keep a core busy while hosts answer).
+
+    `use`: Share of a node that does this work: Spark, stragglers and failures take the rest.
+
+    `price_per_node_hour`: In whatever money; for example 0.7, which is the default.
+
+    `price_per_gb_month`: In whatever money; for example 0.023, which is the default.
+
+    `price_per_million_puts`: In whatever money; for example 5, which is the default.
+
+    `price_per_million_gets`: In whatever money; for example 0.4, which is the default.
+
+    `costs`: Measured costs of a unit of work, from `scripts/bench/run costs --out FILE`
+    (default: those that come along).
+
+    >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
+    """
+    done: dict[str, Any] = call_function("plan", "plan", locals())
+    return done
+
+
 def list_plugins(
     *,
     active: bool = False,
@@ -553,6 +657,51 @@ class Methods(Handle):
         done: IndexingResult = self._do("clean", "clean", locals())
         return done
 
+    def search(
+        self,
+        query: Iterable[str] | str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        per_host: int | None = None,
+        duplicates: bool = False,
+        exact: bool = False,
+        facets: int = 0,
+        explain: bool = False,
+        writer: str | None = None,
+    ) -> dict[str, Any]:
+        """Search the pages of the crawl that `crawl index` put into the embedded index, which is
+        that of the active index writer of the plugin tantivy, whatever its id.
+
+        Words must all be on the page; in quotes beside each other; with - before them nowhere.
+        Fields: title: anchor: text: url: host: site: lang: type: since: until:, and field.NAME:
+        for others. Exit code 1: nothing was found. In Python the index stays open: the next
+        query takes milliseconds.
+
+        `query`: Words, "phrases", -without, and fields such as title: host: since:
+
+        `limit`: Results to show.
+
+        `offset`: Results to pass over.
+
+        `per_host`: Results of one host at most; 0: any number (the property
+        search.results.per.host).
+
+        `duplicates`: Show pages with nearly the same text too.
+
+        `exact`: Do not look for words with typos.
+
+        `facets`: Count the pages of the N commonest hosts and languages.
+
+        `explain`: Show why each page ranks where it does.
+
+        `writer`: The index writer whose index is searched, where there are several.
+
+        >>> web.search('open data lang:en', limit=5)["total"]
+        """
+        done: dict[str, Any] = self._do("search", "search", locals())
+        return done
+
     def export(
         self,
         output: str | Path,
@@ -599,6 +748,49 @@ class Methods(Handle):
         >>> web.export("dataset", format="parquet", text="markdown", overwrite=True).records
         """
         done: ExportedDataset = self._do("export", "export", locals())
+        return done
+
+    def simulate(
+        self,
+        segment: str | None = None,
+        *,
+        latency: float = 0.5,
+        spread: float = 0.5,
+        measured: bool = True,
+        threads: int | None = None,
+        tasks: int | None = None,
+        seed: int = 0,
+    ) -> dict[str, Any]:
+        """Predict how long a fetch takes, without sending a byte.
+
+        The fetcher itself runs in virtual time: over a fetch list of the crawl (the named
+        segment, or the oldest that is not fetched yet), or over --urls spread over --hosts.
+
+        A request takes as long as the host's answers did, where the HostDb has measured them
+        (`crawl updatehostdb`), and `latency` else.
+
+        Assumptions: every host answers, its robots.txt (one request a host, unless it is on the
+        allowlist) allows everything and asks for no pause; no two hosts share an address; the
+        machine and its line are fast enough.
+
+        `segment`: Whose fetch list; by default the oldest that is not fetched yet.
+
+        `latency`: Mean seconds of a request to a host whose answers the HostDb has not measured.
+
+        `spread`: Spread of latencies (log-normal: standard deviation of the logarithm).
+
+        `measured=False`: Whether hosts answer as they did before, where the HostDb knows; else
+        `latency` is taken for all of them.
+
+        `threads`: Threads per task (default: fetcher.threads.fetch).
+
+        `tasks`: Parts fetched at the same time (default: all).
+
+        `seed`: Another number, other latencies.
+
+        >>> web.simulate(latency=0.3)["seconds"]
+        """
+        done: dict[str, Any] = self._do("simulate", "simulate", locals())
         return done
 
     def status(self) -> list[dict[str, Any]]:
@@ -961,6 +1153,30 @@ class Methods(Handle):
         >>> web.linkstats(top=5)["top"]
         """
         done: dict[str, Any] = self._do("linkstats", "linkstats", locals())
+        return done
+
+    def check(self, *, deep: bool = False) -> list[dict[str, str]]:
+        """What is damaged: every pointer, manifest, mark and file is looked at; `deep` reads every
+        page too. Nothing is changed; a repair mends.
+
+        `deep`: Read every page of every file, and look at its rows.
+
+        >>> web.check()
+        """
+        done: list[dict[str, str]] = self._do("check", "check", locals())
+        return done
+
+    def repair(self, *, deep: bool = False, steal_lock: bool = False) -> list[str]:
+        """Goes back to the newest intact state; what is damaged goes to the folder `quarantine` of
+        the crawl, and nothing is deleted. Says what was done, a line each.
+
+        `deep`: Read every page of every file, and look at its rows.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.repair()
+        """
+        done: list[str] = self._do("check", "repair", locals())
         return done
 
     def rebucket(self, buckets: int, *, steal_lock: bool = False) -> PhaseResult:

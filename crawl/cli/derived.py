@@ -88,7 +88,9 @@ def _help(operation: Operation) -> str:
 
 def _parameters(operations: Sequence[Operation]) -> Iterator[click.Parameter]:
     if operations[0].place is Place.CRAWL:
-        yield click.Argument(["crawl_dir"], metavar="CRAWL_DIR")
+        is_optional = operations[0].is_crawl_optional
+        metavar = "[CRAWL_DIR]" if is_optional else "CRAWL_DIR"
+        yield click.Argument(["crawl_dir"], metavar=metavar, required=not is_optional)
     known: dict[str, Field] = {}
     for operation in operations:
         for field in operation.fields(Face.COMMAND_LINE):
@@ -158,7 +160,7 @@ class _Call:
 
     def __init__(self, operations: Sequence[Operation], given: Mapping[str, Any]) -> None:
         self._face = face_options.Given.of(given)
-        self._address = given.get("crawl_dir", "")
+        self._address = given.get("crawl_dir") or ""
         words = _words(operations, given)
         self._operation = _selected(operations, words)
         self._words = words

@@ -1,10 +1,7 @@
-"""Care of a CrawlDb as methods: rollback, gc and repair."""
-
 from __future__ import annotations
 
 from crawl.clock import SystemClock
 from crawl.counters import Counters
-from crawl.driver.prechecks import require_folder
 from crawl.facade.arguments import check_whole_number
 from crawl.facade.base import Handle
 from crawl.facade.results import GarbageResult, PhaseResult
@@ -61,22 +58,3 @@ class Maintenance(Handle):
             forgotten=done.forgotten,
             kept=done.kept,
         )
-
-    def repair(self, *, deep: bool = False, steal_lock: bool = False) -> list[str]:
-        """Goes back to the newest whole state; what is damaged goes to the folder `quarantine`
-        of the crawl, and nothing is deleted. Says what was done, a line each.
-
-            >>> web.repair()
-        """
-        from crawl.phases.check.locks import found_locks
-        from crawl.phases.check.run import check_crawl, repair_crawl
-
-        with self._working():
-            require_folder(self._directory)
-            found = check_crawl(self._directory, deep=deep)
-            locks = found_locks(self._directory, self._config, SystemClock())
-            if not (found.faults or found.leftovers or any(lock.dead for lock in locks)):
-                return []
-            return repair_crawl(
-                self._directory, found, self._config, SystemClock(), steal_lock=steal_lock
-            )

@@ -7,8 +7,7 @@ import logging
 from typing import Any
 
 from crawl.clock import SystemClock
-from crawl.driver.prechecks import require_folder, require_segments
-from crawl.facade.arguments import check_text, check_whole_number
+from crawl.facade.arguments import check_text
 from crawl.facade.base import Handle
 from crawl.storage.manifest import Snapshot
 
@@ -59,44 +58,3 @@ class Readers(Handle):
 
         with self._working():
             return list_snapshots(self._directory, _log.warning)
-
-    def check(self, *, deep: bool = False) -> list[dict[str, str]]:
-        """What is damaged: every pointer, manifest and file is looked at; `deep` reads every
-        page too. Nothing is changed; `repair` mends.
-
-            >>> web.check()
-        """
-        from crawl.phases.check.run import check_crawl
-
-        with self._working():
-            require_folder(self._directory)
-            found = check_crawl(self._directory, deep=deep)
-            return [{"path": fault.path, "fault": fault.fault} for fault in found.faults]
-
-    def simulate(
-        self,
-        segment: str | None = None,
-        *,
-        latency: float = 0.5,
-        spread: float = 0.5,
-        tasks: int | None = None,
-        seed: int = 0,
-        measured: bool = True,
-    ) -> dict[str, Any]:
-        """Predicts how long the fetch of a segment takes, without sending a byte. Requests take as
-        long as the host's answers did, where the HostDb knows; `latency` is for the others, or
-        for all without `measured`.
-
-        >>> web.simulate(latency=0.3)["seconds"]
-        """
-        from crawl.fetcher.drivers.simulate import Latency
-        from crawl.readers.simulate.simulation import segment_source, simulate
-
-        with self._working():
-            check_text("segment", segment)
-            check_whole_number("tasks", tasks)
-            require_segments(self._directory, (segment,) if segment else ())
-            source = segment_source(self.address, segment)
-            usual = Latency(latency, spread)
-            found = simulate(source, self._config, usual, tasks=tasks, seed=seed, measured=measured)
-            return found.values()

@@ -277,6 +277,8 @@ def expected_text(field: Field) -> str:
     }
     text = words.get(field.kind, "texts by name")
     low, high = bounds_of(field)
+    if low is not None and any(meta.gt is not None for meta in _metas(field.type)):
+        return f"{text} above {low:,}" + ("" if high is None else f" and up to {high:,}")
     if low is not None and high is not None:
         return f"{text} from {low:,} to {high:,}"
     if low is not None:

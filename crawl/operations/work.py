@@ -101,6 +101,8 @@ class Work:
     clock: Clock = field(default_factory=SystemClock)
     lines: Iterable[str] | None = None
     """What comes in line by line, from stdin or a socket, in place of the URLs that were given."""
+    resources: dict[str, Any] = field(default_factory=dict)
+    """What stays open for the next operation of the same handle, by name."""
 
     @property
     def directory(self) -> CrawlDir:
