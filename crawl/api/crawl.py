@@ -18,8 +18,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from crawl.api.methods import Methods, list_plugins, list_properties, plan
+from crawl.declared import load_configuration
 from crawl.errors import UsageError
 from crawl.facade.command_names import no_such_method
 from crawl.facade.graph import Graph
@@ -30,6 +32,9 @@ from crawl.facade.rounds import Rounds
 from crawl.facade.tables import Tables
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
+
+if TYPE_CHECKING:
+    from crawl.api.one_page import FetchedPage, ParsedPage, UrlCheck
 
 __all__ = [
     "Crawl",
@@ -147,8 +152,3 @@ def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool
 
     names = (agents,) if isinstance(agents, str) else tuple(agents)
     return is_allowed_by(robots_txt, url, names)
-
-
-
-    """
-

@@ -38,7 +38,7 @@ class Phases(Handle):
             >>> web.parse().counters["outlinks_kept"]
         """
         from crawl.phases.parse import run as parse
-        from crawl.phases.parse.run import ParseOptions
+        from crawl.phases.parse.options import ParseOptions
         from crawl.storage.segments import CONTENT
 
         with self._working():
