@@ -90,14 +90,14 @@ def run(
     with crawl_dir.writing(
         dataset, "updatehostdb", config, clock, steal_lock=options.steal_lock
     ) as transaction:
-        chosen = choose(crawl_dir, options)  # nobody else can count them from here on
-        update_context(segment=" ".join(chosen.names))
+        choice = choose(crawl_dir, options)  # nobody else can count them from here on
+        update_context(segment=" ".join(choice.names))
         base = None if options.rebuild else transaction.base
         target = BucketTarget(HOSTDB, transaction.folder, transaction.place)
 
         def counted_from(crawldb: Snapshot) -> tuple[Snapshot, list[BucketFile]]:
             report.counters.clear()
-            segments = chosen.segments
+            segments = choice.segments
             sizes = config[HOSTDB_CONTENT_SIZES]
             senders = _senders(crawl_dir, base, crawldb, segments, sizes=sizes)
             sending = SendJob(
@@ -108,7 +108,7 @@ def run(
 
         with timed(report, "count", clock):
             crawldb, files = crawl_dir.reading(counted_from)
-        report.counters["segments"] = len(chosen.segments)
+        report.counters["segments"] = len(choice.segments)
         report.details["crawldb_snapshot"] = crawldb.number
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
@@ -117,10 +117,10 @@ def run(
             buckets=crawldb.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             notes={COUNTED_CRAWLDB: crawldb.number, LAYOUT_NOTE: LAYOUT},
-            applying=chosen.names,
+            applying=choice.names,
         )
         return UpdateHostDbResult(
-            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
+            snapshot, report, choice.names, tuple(choice.remarks), transaction.lock.took_over
         )
 
 
