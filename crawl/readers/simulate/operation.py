@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawl.errors import UsageError
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.view import Note, Table, View
+from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
 from crawl.readers.simulate.options import SimulateOptions
 
@@ -69,7 +69,7 @@ def render(done: dict[str, Any], asked: Asked) -> View:
     )[:_SHOWN_HOSTS]
     seconds = done["seconds"]
     pages = sum(part["urls"] - part["handed_back"] for part in parts)
-    view = [
+    view: list[Part] = [
         Table(
             "parts",
             ["part", "urls", "hosts", "seconds", "ideal", "thread use", "urls/s", "robots", "left"],
