@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawl.api.methods import Methods, list_plugins, list_properties, plan
+from crawl.api.tables import Tables
 from crawl.declared import load_configuration
 from crawl.errors import UsageError
 from crawl.facade.graph import Graph
@@ -28,7 +29,6 @@ from crawl.facade.host_graphs import HostGraphs
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.facade.rounds import Rounds
-from crawl.facade.tables import Tables
 from crawl.operations.registry import OURS, operations_of
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
