@@ -165,6 +165,7 @@ class Tables(Handle):
         from crawl.datasets.files import PAGES
         from crawl.spark.dataframes import dataframe_of, newest_of
 
+        self._require_open()
         spark, parts, conditions = self._engine.open_session(), table.parts, table.conditions
         if not table.unique:
             return dataframe_of(spark, parts, table.schema, conditions)
