@@ -33,11 +33,11 @@ from crawl.facade.hosts import Hosts
 from crawl.facade.indexing import Indexing
 from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
+from crawl.facade.phases import Phases
 from crawl.facade.readers import Readers
 from crawl.facade.refreshing import Refreshing
 from crawl.facade.repeats import Repeats
 from crawl.facade.results import FetchedPage, ParsedPage
-from crawl.facade.rounds import Rounds
 from crawl.facade.searching import Searching
 from crawl.facade.tables import Tables
 from crawl.facade.webstats import WebStats
@@ -66,7 +66,7 @@ _REDIRECTS = 5
 
 
 class Crawl(
-    Rounds,
+    Phases,
     Graph,
     HostGraphs,
     Hosts,

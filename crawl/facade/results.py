@@ -11,7 +11,6 @@ from typing import Any
 from crawl.model.report import Report
 from crawl.operations.results import Interrupted, PhaseResult, html_table, phase_result, reported
 from crawl.phases.export.tasks.values import ExportedFile
-from crawl.rounds.results import AfterResult, RoundResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,39 +54,6 @@ class ExportedDataset(PhaseResult):
     @property
     def bytes(self) -> int:
         return sum(file.bytes for file in self.files)
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """What a run over rounds did."""
-
-    ending: str
-    """Why there was no further round: `rounds_done`, `nothing_due`, `stop_file` …"""
-    rounds: tuple[RoundResult, ...]
-    hosts_waiting: int = 0
-    """Hosts with due URLs that the last generate left out, because they answer nothing."""
-    next_host_ms: int | None = None
-    """When the first of them may be asked again, in milliseconds since 1970."""
-    is_started: bool = True
-    """False where a stop file was there before the first step."""
-    after: tuple[AfterResult, ...] = ()
-    """What followed the rounds, each time that it did."""
-
-    def _repr_html_(self) -> str:
-        columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]
-        rows = [
-            [
-                done.number,
-                done.fetched,
-                done.new,
-                done.gone,
-                done.retried,
-                done.redirects,
-                done.left_for_later,
-            ]
-            for done in self.rounds
-        ]
-        return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)
 
 
 def indexing_result(

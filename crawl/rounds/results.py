@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from typing import Any
 
+from crawl.hints import command
+from crawl.operations.results import html_table
 from crawl.rounds.steps import StopReason
 
 
@@ -68,3 +71,76 @@ class LoopResult:
     """When the first of them may be asked again."""
     after: tuple[AfterResult, ...] = ()
     """What followed the rounds, each time that it did."""
+
+
+@dataclass(frozen=True, slots=True)
+class BehindTable:
+    """A table that is behind what it is made from."""
+
+    table: str
+    """As people call it: "LinkDb"."""
+    step: str
+    """The command that brings it up to date."""
+    reason: str
+    options: tuple[str, ...] = ()
+    """What the command takes beside the crawl's folder."""
+
+    def line(self, crawl_dir: str) -> str:
+        """In a line, with the command."""
+        return f"{self.table} is behind: {self.reason}; `{self.command(crawl_dir)}`"
+
+    def command(self, crawl_dir: str) -> str:
+        """The command line that brings it up to date."""
+        return command(self.step, crawl_dir, *self.options)
+
+    def values(self, crawl_dir: str) -> dict[str, Any]:
+        """For programs."""
+        values = asdict(self)
+        del values["options"]
+        return {**values, "command": self.command(crawl_dir)}
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run over rounds did."""
+
+    ending: str
+    """Why there was no further round: `rounds_done`, `nothing_due`, `stop_file` …"""
+    rounds: tuple[RoundResult, ...]
+    hosts_waiting: int = 0
+    """Hosts with due URLs that the last generate left out, because they answer nothing."""
+    next_host_ms: int | None = None
+    """When the first of them may be asked again, in milliseconds since 1970."""
+    is_started: bool = True
+    """False where a stop file was there before the first step."""
+    after: tuple[AfterResult, ...] = ()
+    """What followed the rounds, each time that it did."""
+    behind: tuple[BehindTable, ...] = ()
+    """The tables that the rounds have left behind."""
+
+    def _repr_html_(self) -> str:
+        columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]
+        rows = [
+            [
+                each.number,
+                each.fetched,
+                each.new,
+                each.gone,
+                each.retried,
+                each.redirects,
+                each.left_for_later,
+            ]
+            for each in self.rounds
+        ]
+        return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step of a plan."""
+
+    when: str
+    """In words, such as `each round`."""
+    step: str
+    command: tuple[str, ...]
+    """The command line that does the same, without the program."""

@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from crawl.cli import updatedb as updatedb_command
-from crawl.cli.common.rounds_view import limit_lines, round_rows, total_rows
 from crawl.config import Config
 from crawl.facade.results import phase_result
 from crawl.model.status import Status
@@ -22,6 +21,7 @@ from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.rounds import LoopOptions
 from crawl.rounds.results import RoundResult
+from crawl.rounds.shown import limit_lines, round_rows, total_rows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from crawl.tables.runner import InProcess
