@@ -17,35 +17,23 @@ at the end of its `with crawl.open(...)`.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from crawl.api.methods import Methods
-from crawl.declared import load_configuration, properties_in_use
-from crawl.did_you_mean import did_you_mean
+from crawl.api.methods import Methods, list_plugins, list_properties, plan
+from crawl.declared import load_configuration
 from crawl.errors import UsageError
 from crawl.facade.command_names import no_such_method
-from crawl.facade.exporting import Exporting
 from crawl.facade.graph import Graph
 from crawl.facade.host_graphs import HostGraphs
-from crawl.facade.hosts import Hosts
-from crawl.facade.indexing import Indexing
-from crawl.facade.links import Links
 from crawl.facade.maintenance import Maintenance
-from crawl.facade.phases import Phases
 from crawl.facade.readers import Readers
-from crawl.facade.refreshing import Refreshing
-from crawl.facade.repeats import Repeats
-from crawl.facade.results import FetchedPage, ParsedPage
-from crawl.facade.searching import Searching
 from crawl.facade.tables import Tables
-from crawl.facade.webstats import WebStats
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 if TYPE_CHECKING:
-    from crawl.facade.checks import UrlCheck
+    from crawl.api.page_results import FetchedPage, ParsedPage, UrlCheck
 
 __all__ = [
     "Crawl",
@@ -66,18 +54,9 @@ _REDIRECTS = 5
 
 
 class Crawl(
-    Phases,
     Graph,
     HostGraphs,
-    Hosts,
-    Indexing,
-    Exporting,
-    Searching,
-    Links,
     Maintenance,
-    Refreshing,
-    Repeats,
-    WebStats,
     Readers,
     Tables,
     Methods,
@@ -87,6 +66,8 @@ class Crawl(
     if not TYPE_CHECKING:  # to a type checker an unknown name is a fault as before
 
         def __getattr__(self, name: str) -> object:
+            if (method := self._method_of_others(name)) is not None:
+                return method
             raise AttributeError(no_such_method(name), name=name, obj=self)
 
 
@@ -123,7 +104,7 @@ def fetch_page(
 
     >>> crawl.fetch_page("https://example.org/", settings={"http.agent.name": "mybot"}).code
     """
-    from crawl.facade.one_page import fetch_one
+    from crawl.api.one_page import fetch_one
 
     return fetch_one(url, load_configuration(settings, conf), redirects=redirects)
 
@@ -141,7 +122,7 @@ def parse_page(
 
     >>> crawl.parse_page(b"<title>Hello</title>", "https://example.org/").title
     """
-    from crawl.facade.one_page import parse_one
+    from crawl.api.one_page import parse_one
 
     config = load_configuration(settings, conf)
     given = dict(headers or {})
@@ -155,7 +136,7 @@ def check_url(
 
     >>> crawl.check_url("HTTP://Example.org:80/a/../b").normal
     """
-    from crawl.facade.checks import check_one_url
+    from crawl.api.one_page import check_one_url
 
     return check_one_url(url, load_configuration(settings, conf))
 
@@ -165,56 +146,7 @@ def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool
 
     >>> crawl.is_allowed("User-agent: *\\nDisallow: /a", "https://example.org/a", ["mybot"])
     """
-    from crawl.facade.checks import is_allowed_by
+    from crawl.api.one_page import is_allowed_by
 
     names = (agents,) if isinstance(agents, str) else tuple(agents)
     return is_allowed_by(robots_txt, url, names)
-
-
-def plan(
-    *,
-    urls: float,
-    hosts: float,
-    pages_per_day: float | None = None,
-    nodes: int | None = None,
-    **others: float,
-) -> dict[str, Any]:
-    """Nodes, hours, storage, requests and money that a crawl takes, as `crawl plan --json`.
-    Others: page_bytes, links, skew, revisit_days, rounds_per_day, keep_days, buckets.
-
-        >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
-    """
-    from crawl.facade.checks import plan_crawl
-
-    known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
-    for name in others:
-        if name not in known | {"buckets"}:
-            raise UsageError(f"plan has no {name!r}{did_you_mean(name, known)}")
-    return plan_crawl(urls, hosts, pages_per_day, nodes, others)
-
-
-def list_plugins(
-    *, settings: Settings | None = None, conf: str | Path | None = None
-) -> list[dict[str, Any]]:
-    """Every plugin of every interface: whether it is active, in what place, and why.
-
-    >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
-    """
-    from crawl.readers.plugin.plugins import list_plugins_of
-
-    return [asdict(line) for line in list_plugins_of(load_configuration(settings, conf))]
-
-
-def list_properties(
-    *, settings: Settings | None = None, conf: str | Path | None = None
-) -> list[dict[str, Any]]:
-    """Every property with its value, unit, origin and meaning; secrets are masked.
-
-    >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
-    """
-    from crawl.config.properties import CORE
-    from crawl.readers.showproperties.settings import settings_in_use
-
-    config = load_configuration(settings, conf)
-    declared = [*CORE.values(), *properties_in_use(config)]
-    return [asdict(line) for line in settings_in_use(config, declared)]

@@ -5,16 +5,163 @@ Written by scripts/api_methods.py from what the operations declare: change it th
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from crawl.api.handle import Handle
+from crawl.api.handle import Handle, call_function
 
 if TYPE_CHECKING:
     from crawl.operations.results import PhaseResult
     from crawl.phases.dedup.operation import DuplicatesResult
+    from crawl.phases.export.operation import ExportedDataset
+    from crawl.phases.index.shown import IndexingResult
     from crawl.rounds.results import PlannedStep, RunResult
+
+
+def plan(
+    *,
+    urls: float,
+    hosts: float,
+    pages_per_day: float | None = None,
+    page_bytes: float = 84000.0,
+    links: float = 60.0,
+    skew: float = 0.9,
+    delay: float = 5.0,
+    latency: float = 0.5,
+    revisit_days: float = 30.0,
+    rounds_per_day: float = 4.0,
+    seeds: float | None = None,
+    keep_days: float | None = None,
+    buckets: int | None = None,
+    nodes: int | None = None,
+    cores_per_node: int = 16,
+    memory_per_node: float = 64000000000.0,
+    bandwidth_per_node: float = 10000000000.0,
+    threads: int | None = None,
+    use: float = 0.7,
+    price_per_node_hour: float = 0.7,
+    price_per_gb_month: float = 0.023,
+    price_per_million_puts: float = 5.0,
+    price_per_million_gets: float = 0.4,
+    costs: str | Path | None = None,
+    settings: Mapping[str, object] | None = None,
+    conf: str | Path | None = None,
+) -> dict[str, Any]:
+    """Estimate what a crawl of a given size takes: nodes, hours, storage, requests, money.
+
+    A phase takes as long as the slowest of what it needs, which the column `bound` names:
+    processors, the line, the object store's answers, threads that wait for hosts, tasks (fewer
+    than cores: more `buckets`), or politeness. A host gives one page every delay + latency,
+    however many machines ask: the least time for a round's pages follows from how URLs are
+    spread over hosts, and `skew` says how. The costs of a unit of work were measured; each
+    figure and where it is from is in conf/costs.toml. Measure on your machines before you buy
+    any. Prices are examples until you give yours; all 0: no costs are shown. The last table has
+    the settings for spark-submit, computed from a node's cores and memory, each with its reason;
+    where a node has no room for one executor, the exit code is 1.
+
+    Assumptions: hosts answer, and their robots.txt, asked for once a day, allows everything and
+    asks for no pause of its own; every request is a new TLS connection; pages travel
+    uncompressed; 30 ms a request to the object store; no two phases run at the same time. If no
+    number of nodes is enough, the exit code is 1.
+
+    PUT and GET are the requests to the store by what they cost: lists count as PUT, looks at a
+    file (HEAD) as GET. Those of inject, generate and updatedb are held against counted ones.
+
+    `urls`: URLs in the CrawlDb.
+
+    `hosts`: Hosts that they are on.
+
+    `pages_per_day`: Pages to fetch (default: all URLs in `revisit_days`).
+
+    `page_bytes`: Size of a page (default: 84kB).
+
+    `links`: Links kept of a page (default: 60).
+
+    `skew`: The n-th host has 1/n^SKEW as many URLs as the first; 0: all alike (default: 0.9).
+
+    `delay`: The property fetcher.server.delay (default: 5s).
+
+    `latency`: Of an answer, on average (default: 0.5s).
+
+    `revisit_days`: Wanted between two visits (default: 30d).
+
+    `rounds_per_day`: Rounds, one after the other (default: 4).
+
+    `seeds`: Injected once, before the first round (default: one a host).
+
+    `keep_days`: Segments are kept so long (default: `revisit_days`).
+
+    `buckets`: Of the CrawlDb (default: one for 10 million URLs).
+
+    `nodes`: Use this many instead of the fewest that suffice.
+
+    `cores_per_node`: Cores of a node.
+
+    `memory_per_node`: Memory of a node (default: 64GB).
+
+    `bandwidth_per_node`: Bits a second of a node's line (default: 10Gbit).
+
+    `threads`: A fetch task (default: as many as keep a core busy while hosts answer).
+
+    `use`: Share of a node that does this work: Spark, stragglers and failures take the rest.
+
+    `price_per_node_hour`: In whatever money; for example 0.7, which is the default.
+
+    `price_per_gb_month`: In whatever money; for example 0.023, which is the default.
+
+    `price_per_million_puts`: In whatever money; for example 5, which is the default.
+
+    `price_per_million_gets`: In whatever money; for example 0.4, which is the default.
+
+    `costs`: Measured costs of a unit of work, from `scripts/bench/run costs --out FILE`
+    (default: those that come along).
+
+    >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
+    """
+    done: dict[str, Any] = call_function("plan", "plan", locals())
+    return done
+
+
+def list_plugins(
+    *,
+    active: bool = False,
+    settings: Mapping[str, object] | None = None,
+    conf: str | Path | None = None,
+) -> list[dict[str, Any]]:
+    """List what can be plugged into the crawler: every interface's plugins, which are active, in
+    what order, and why.
+
+    `active`: Only the active ones.
+
+    >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
+    """
+    done: list[dict[str, Any]] = call_function("plugin", "list_plugins", locals())
+    return done
+
+
+def list_properties(
+    pattern: str = "",
+    *,
+    changed: bool = False,
+    show_secrets: bool = False,
+    settings: Mapping[str, object] | None = None,
+    conf: str | Path | None = None,
+) -> list[dict[str, Any]]:
+    """List every property with its value, its unit, where the value came from, and what the
+    property is for. Passwords, tokens and headers that look like credentials are masked as ***,
+    unless `show_secrets` is given.
+
+    `pattern`: A part of the names that are looked for, or a whole name with wildcards.
+
+    `changed`: Only those that differ from their defaults.
+
+    `show_secrets`: Print passwords and tokens as they are.
+
+    >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
+    """
+    done: list[dict[str, Any]] = call_function("showproperties", "list_properties", locals())
+    return done
 
 
 class Methods(Handle):
@@ -144,6 +291,171 @@ class Methods(Handle):
         done: list[PlannedStep] = self._do("run", "plan_rounds", locals())
         return done
 
+    def inject(
+        self,
+        urls: Iterable[str] | str = (),
+        files: Iterable[str | Path] | str | Path = (),
+        *,
+        overwrite: bool = False,
+        update: bool = False,
+        filter: bool = True,
+        normalize: bool = True,
+        filter_normalize_all: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        r"""Put seed URLs into the CrawlDb of the crawl, making it if need be.
+
+        Seeds are read from text files (plain or gzip) or folders of them: a URL a line,
+        optionally followed by TAB-separated key=value pairs. `nutch.score`,
+        `nutch.fetchInterval` and `nutch.fetchInterval.fixed` are understood, other keys become
+        metadata; lines that start with # are comments. A line that is no URL is counted, never
+        fatal; where no line at all can be used, nothing is written and the exit code is 1
+        (unless `filter_normalize_all` gives it other work).
+
+        `urls`: URLs to inject. Each may be followed by TAB-separated key=value pairs, as on a
+        line of a seed file.
+
+        `files`: Seed files, plain or gzip, and folders of them.
+
+        `overwrite`: A seed replaces the record of a known URL.
+
+        `update`: A seed's metadata, score and interval are put into the record of a known URL.
+
+        `filter=False`: Take seeds that the URL filters reject.
+
+        `normalize=False`: Take seeds as they are written.
+
+        `filter_normalize_all`: Normalise and filter the URLs already in the CrawlDb too.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.inject(["https://example.org/", "https://example.com/\tnutch.score=2"])
+        >>> web.inject(files="seeds.txt")
+        """
+        done: PhaseResult = self._do("inject", "inject", locals())
+        return done
+
+    def sitemap(
+        self,
+        urls: Iterable[str] | str = (),
+        *,
+        files: Iterable[str | Path] | str | Path = (),
+        hosts: bool | None = None,
+        max_hosts: int | None = None,
+        num_fetchers: int | None = None,
+        filter: bool = True,
+        normalize: bool = True,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Put the URLs that sites list in their sitemaps into the CrawlDb of the crawl. Without any
+        sitemaps or sites that are named, the hosts of the CrawlDb are asked; with them, only if
+        `hosts` is given.
+
+        Each host is asked for the sitemaps that its robots.txt names, or for /sitemap.xml where
+        it names none: politely, and as its robots.txt allows. XML, indexes, RSS, Atom and lists
+        of URLs are read, packed or not. A URL is taken from a sitemap in the same folder of its
+        host or above, or from one that its host's robots.txt names (sitemap.strict.parsing).
+
+        New URLs are due at once, with the priority as score and the changefreq as interval.
+        Known ones whose lastmod is later than their last fetch are due again. What is dropped is
+        counted; where nothing is left, nothing is written and the exit code is 1.
+
+        `urls`: A sitemap, or the front page of a site whose sitemaps are wanted. May be
+        repeated.
+
+        `files`: A file, or a folder of files, of such URLs, one a line. May be repeated.
+
+        `hosts`: Ask the hosts of the CrawlDb.  [default: unless URLs are given]
+
+        `max_hosts`: How many of them, those with the most URLs first; -1: all.  [default:
+        sitemap.max.hosts]
+
+        `num_fetchers`: Tasks that ask at the same time, each other servers.  [default: the
+        cores]
+
+        `filter=False`: Take URLs that the URL filters reject.
+
+        `normalize=False`: Take URLs as they are written.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.sitemap().counters["urls_new"]
+        >>> web.sitemap(["https://example.org/sitemap.xml"])
+        """
+        done: PhaseResult = self._do("sitemap", "sitemap", locals())
+        return done
+
+    def refresh(
+        self,
+        patterns: Iterable[str] | str,
+        *,
+        gone: bool = False,
+        dry_run: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Make URLs of the crawl due now, so that the next round fetches them whatever their
+        interval.
+
+        A HOST means all its URLs, *.DOMAIN those of the domain and of all hosts below it, a URL
+        that page alone. In a PATTERN * stands for any characters, and with no scheme it means
+        every scheme.
+
+        What is known of a page stays: a server may still answer that it did not change, and the
+        page is not sent again. Hosts in backoff stay in it. URLs on a fetch list that is not
+        finished are left alone, and so are pages that are gone, unless `gone` is given.
+
+        `patterns`: Hosts, domains, URLs and patterns of the URLs to be made due.
+
+        `gone`: Pages that are gone, too.
+
+        `dry_run`: Count what would be made due, and do nothing.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.refresh("https://example.org/*").counters["made_due"]
+        >>> web.refresh(["*.com", "https://example.org/"], dry_run=True).counters["matched"]
+        """
+        done: PhaseResult = self._do("refresh", "refresh", locals())
+        return done
+
+    def generate(
+        self,
+        *,
+        top_n: int | None = None,
+        num_fetchers: int | None = None,
+        max_num_segments: int | None = None,
+        add_days: float = 0.0,
+        expr: str | None = None,
+        filter: bool | None = None,
+        normalize: bool | None = None,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Select the due URLs with the highest scores into new segments of the crawl; none, and
+        exit code 1, where nothing is due.
+
+        `top_n`: At most this many URLs per segment.
+
+        `num_fetchers`: Parts of a fetch list, each fetched by a task (default: one a task slot
+        of the cluster).
+
+        `max_num_segments`: Make up to this many segments, each as if the ones before were taken
+        already.
+
+        `add_days`: Select as if it were this many days later.
+
+        `expr`: Only records that this Spark SQL condition holds for.
+
+        `filter=False`: Do not ask the URL filters.
+
+        `normalize=False`: Count a host under its own name, not its normalised one.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.generate(top_n=1000).segments
+        """
+        done: PhaseResult = self._do("generate", "generate", locals())
+        return done
+
     def fetch(
         self,
         segment: str | None = None,
@@ -192,15 +504,148 @@ class Methods(Handle):
 
         `reparse`: Parse a segment again and replace its parse.
 
-        `filter`: Keep links that the URL filters reject.
+        `filter=False`: Keep links that the URL filters reject.
 
-        `normalize`: Leave links as the pages have them.
+        `normalize=False`: Leave links as the pages have them.
 
         `steal_lock`: Take the lock even if its owner seems to be alive.
 
         >>> web.parse().counters["outlinks_kept"]
         """
         done: PhaseResult = self._do("parse", "parse", locals())
+        return done
+
+    def updatedb(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        additions: bool | None = None,
+        filter: bool | None = None,
+        normalize: bool | None = None,
+        again: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge segments into the CrawlDb of the crawl: what became of fetched URLs and when they
+        are due again, new URLs, and scores.
+
+        Without a named segment: every one that is fetched, parsed and not in the CrawlDb yet,
+        oldest first. A segment that is named may be unparsed; then there are no links and
+        signatures. A segment is applied once: after a `crawl rollback` to before it, it can be
+        again.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `additions=False`: Update known URLs only; add no new ones.
+
+        `filter`: Drop every URL that the URL filters reject today.
+
+        `normalize`: Bring every URL into the form that is normal today.
+
+        `again`: Apply named segments again, or whose fetch was interrupted.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.updatedb().counters["urls_new"]
+        """
+        done: PhaseResult = self._do("updatedb", "updatedb", locals())
+        return done
+
+    def invertlinks(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        normalize: bool = True,
+        filter: bool = True,
+        again: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge the links of parsed segments into the LinkDb of the crawl, turned around: for each
+        URL the pages that link to it, with the texts of their links.
+
+        Without a SEGMENT: every one that is parsed and not in the LinkDb yet. A segment is
+        inverted once, and the order does not matter. Links within a host are left out where
+        there are several (linkdb.ignore.internal.links: auto, true or false). Of more than
+        linkdb.max.inlinks links to a URL those of the pages with the highest scores are kept.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `normalize=False`: Take the URLs of both pages as they are.
+
+        `filter=False`: Take links that the URL filters reject.
+
+        `again`: Also invert named segments that are in the LinkDb already, in place of what they
+        brought before, and such whose parse is not whole, as far as they were parsed.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.invertlinks().counters["links_kept"]
+        """
+        done: PhaseResult = self._do("invertlinks", "invertlinks", locals())
+        return done
+
+    def mergelinkdb(
+        self,
+        others: Iterable[str | Path] | str | Path,
+        *,
+        normalize: bool = False,
+        filter: bool = False,
+        rebucket: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Merge the LinkDbs of other crawls into that of the crawl, making it if need be. The
+        others stay as they are.
+
+        Links are chosen as by invertlinks, so that it does not matter in which order LinkDbs are
+        merged, or how often.
+
+        `others`: Folders of crawls whose LinkDbs are merged.
+
+        `normalize`: Bring the URLs of the others into the form normal today.
+
+        `filter`: Leave out links whose URLs the filters reject.
+
+        `rebucket`: Also merge LinkDbs that have another number of buckets.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.mergelinkdb(["crawl-2025"]).counters["links_kept"]
+        """
+        done: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
+        return done
+
+    def scoreupdater(self, *, steal_lock: bool = False) -> PhaseResult:
+        """Make the scores of the link graph of the crawl those of its CrawlDb. URLs that the graph
+        does not know get link.score.updater.clear.score.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.scoreupdater().counters["urls_scored"]
+        """
+        done: PhaseResult = self._do("scoreupdater", "scoreupdater", locals())
+        return done
+
+    def updatehostdb(
+        self, segments: Iterable[str] | str = (), *, rebuild: bool = False, steal_lock: bool = False
+    ) -> PhaseResult:
+        """Count what each host of the crawl is like, and keep it as its HostDb.
+
+        Its URLs by status and its homepage, as the CrawlDb has them now; requests, failures,
+        response times and sizes of all segments together; what is known of its robots.txt, its
+        sitemaps and its name.
+
+        Without a SEGMENT: every one that is fetched and not counted yet. A segment is counted
+        once. `crawl readhostdb` shows it; generate uses it in `generate.max.count=auto`,
+        `generate.max.count.expr` and `generate.fetch.delay.expr`.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `rebuild`: Begin anew: count every segment that is there, and forget what others brought.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.updatehostdb().counters["hosts"]
+        """
+        done: PhaseResult = self._do("updatehostdb", "updatehostdb", locals())
         return done
 
     def dedup(
@@ -257,6 +702,259 @@ class Methods(Handle):
         >>> [pair.difference.changes for pair in web.dedup(near="jaccard", preview=20).pairs]
         """
         done: DuplicatesResult = self._do("dedup", "dedup", locals())
+        return done
+
+    def index(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        every: bool = False,
+        since: int | None = None,
+        crawldb: bool = True,
+        delete_gone: bool | None = None,
+        filter: bool = False,
+        binary_content: bool = False,
+        base64: bool = False,
+        params: Mapping[str, str] | None = None,
+        commit: bool = True,
+        rebuild: bool = False,
+        steal_lock: bool = False,
+    ) -> IndexingResult:
+        """Make documents of pages and give them to the index writers that index.writers names.
+
+        Of each URL the newest parse counts. Pages that are gone, redirected, duplicates, or that
+        ask not to be indexed are left out. Without a SEGMENT: every one that is parsed and not
+        indexed yet, also by one of the writers, and of older ones the pages that the CrawlDb no
+        longer keeps out. Writers are told only what is new to them, and what they make is
+        published at one moment: a job that dies changes nothing, and can be run again.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `every`: Index every segment that is parsed again.
+
+        `since`: Index the segments that the CrawlDb has taken in after this snapshot of it.
+
+        `crawldb=False`: Index what the segments have, without asking the CrawlDb.
+
+        `delete_gone`: Delete the documents of pages that are gone, redirected, orphans or
+        duplicates (the property indexer.delete).
+
+        `filter`: Leave out URLs that filters reject today.
+
+        `binary_content`: Documents have the page's bytes: binaryContent.
+
+        `base64`: Binary content in Base64.
+
+        `params`: Parameters of all index writers.
+
+        `commit=False`: Leave it to the servers when to commit.
+
+        `rebuild`: Make the index anew, of all segments; what is there is replaced when it is
+        done.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.index(delete_gone=True).documents
+        """
+        done: IndexingResult = self._do("index", "index", locals())
+        return done
+
+    def clean(
+        self,
+        *,
+        params: Mapping[str, str] | None = None,
+        commit: bool = True,
+        steal_lock: bool = False,
+    ) -> IndexingResult:
+        """Delete stale documents from every index writer: those of pages that the CrawlDb of the
+        crawl has as gone, redirected, duplicates or orphans, and of URLs that it no longer has.
+
+        Run it after `crawl dedup` or when pages were purged; no segment is needed.
+
+        `params`: Parameters of all index writers.
+
+        `commit=False`: Leave it to the servers when to commit.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.clean().documents
+        """
+        done: IndexingResult = self._do("clean", "clean", locals())
+        return done
+
+    def search(
+        self,
+        query: Iterable[str] | str,
+        *,
+        limit: int = 10,
+        offset: int = 0,
+        per_host: int | None = None,
+        duplicates: bool = False,
+        exact: bool = False,
+        facets: int = 0,
+        explain: bool = False,
+        writer: str | None = None,
+    ) -> dict[str, Any]:
+        """Search the pages of the crawl that `crawl index` put into the embedded index, which is
+        that of the active index writer of the plugin tantivy, whatever its id.
+
+        Words must all be on the page; in quotes beside each other; with - before them nowhere.
+        Fields: title: anchor: text: url: host: site: lang: type: since: until:, and field.NAME:
+        for others. Exit code 1: nothing was found. In Python the index stays open: the next
+        query takes milliseconds.
+
+        `query`: Words, "phrases", -without, and fields such as title: host: since:
+
+        `limit`: Results to show.
+
+        `offset`: Results to pass over.
+
+        `per_host`: Results of one host at most; 0: any number (the property
+        search.results.per.host).
+
+        `duplicates`: Show pages with nearly the same text too.
+
+        `exact`: Do not look for words with typos.
+
+        `facets`: Count the pages of the N commonest hosts and languages.
+
+        `explain`: Show why each page ranks where it does.
+
+        `writer`: The index writer whose index is searched, where there are several.
+
+        >>> web.search('open data lang:en', limit=5)["total"]
+        """
+        done: dict[str, Any] = self._do("search", "search", locals())
+        return done
+
+    def export(
+        self,
+        output: str | Path,
+        *,
+        format: str = "jsonl",
+        text: str | None = None,
+        segments: Iterable[str] | str = (),
+        since: int | None = None,
+        chunk: int | None = None,
+        chunk_unit: str = "characters",
+        filter: bool = False,
+        overwrite: bool = False,
+        steal_lock: bool = False,
+    ) -> ExportedDataset:
+        """Write the pages of the crawl as a dataset into the folder OUT: clean text or Markdown
+        with title, language, dates, licence hints, hashes and quality signals.
+
+        Of each URL the newest parse counts. Pages that are gone, redirected, duplicates, or that
+        ask not to be indexed are left out and counted. The records are in OUT/data; OUT/_SUCCESS
+        is written last. OUT must be new, or hold an export that was interrupted, or `overwrite`.
+
+        `output`: The folder that the dataset is written to.
+
+        `format`: jsonl and parquet: a record a page; wet: as Common Crawl's; markdown: a file a
+        page.
+
+        `text`: Without menus and footers, as text (main) or Markdown, or all text of the page
+        (full).  [default: main]
+
+        `segments`: Only these segments (repeatable).
+
+        `since`: Only what is new, changed or gone since this snapshot of the CrawlDb.
+
+        `chunk`: A record a chunk of at most N characters, cut at headings, then at paragraphs.
+
+        `chunk_unit`: What `chunk` counts.
+
+        `filter`: Leave out URLs that filters reject today.
+
+        `overwrite`: Replace an earlier export in OUT.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.export("dataset", format="parquet", text="markdown", overwrite=True).records
+        """
+        done: ExportedDataset = self._do("export", "export", locals())
+        return done
+
+    def simulate(
+        self,
+        segment: str | None = None,
+        *,
+        latency: float = 0.5,
+        spread: float = 0.5,
+        measured: bool = True,
+        threads: int | None = None,
+        tasks: int | None = None,
+        seed: int = 0,
+    ) -> dict[str, Any]:
+        """Predict how long a fetch takes, without sending a byte.
+
+        The fetcher itself runs in virtual time: over a fetch list of the crawl (the named
+        segment, or the oldest that is not fetched yet), or over --urls spread over --hosts.
+
+        A request takes as long as the host's answers did, where the HostDb has measured them
+        (`crawl updatehostdb`), and `latency` else.
+
+        Assumptions: every host answers, its robots.txt (one request a host, unless it is on the
+        allowlist) allows everything and asks for no pause; no two hosts share an address; the
+        machine and its line are fast enough.
+
+        `segment`: Whose fetch list; by default the oldest that is not fetched yet.
+
+        `latency`: Mean seconds of a request to a host whose answers the HostDb has not measured.
+
+        `spread`: Spread of latencies (log-normal: standard deviation of the logarithm).
+
+        `measured=False`: Whether hosts answer as they did before, where the HostDb knows; else
+        `latency` is taken for all of them.
+
+        `threads`: Threads per task (default: fetcher.threads.fetch).
+
+        `tasks`: Parts fetched at the same time (default: all).
+
+        `seed`: Another number, other latencies.
+
+        >>> web.simulate(latency=0.3)["seconds"]
+        """
+        done: dict[str, Any] = self._do("simulate", "simulate", locals())
+        return done
+
+    def status(self) -> list[dict[str, Any]]:
+        """How far each segment is, also while another process works on it. Its state is
+        `generated`, `interrupted` in its fetch, `fetched`, `parsed` or `updated`: the CrawlDb
+        has taken it in; or it is the command that works on it now.
+
+        >>> web.status()[-1]["state"]
+        """
+        done: list[dict[str, Any]] = self._do("status", "status", locals())
+        return done
+
+    def hosts_left_alone(self) -> list[dict[str, Any]]:
+        """The hosts whose URLs are not selected for now (backoff), why, and until when, the first
+        to be asked again first.
+
+        >>> [host["until"] for host in web.hosts_left_alone()]
+        """
+        done: list[dict[str, Any]] = self._do("status", "hosts_left_alone", locals())
+        return done
+
+    def phase_costs(self) -> list[dict[str, Any]]:
+        """What each phase of the last round took: seconds, the engine's jobs and tasks, and the
+        bytes that were read, written, exchanged between tasks and passed through the driver. A
+        figure that its report does not tell is None.
+
+        >>> web.phase_costs()[-1]["bytes_exchanged"]
+        """
+        done: list[dict[str, Any]] = self._do("status", "phase_costs", locals())
+        return done
+
+    def behind(self) -> list[dict[str, Any]]:
+        """The derived tables that are behind what they are made from, such as a LinkDb that lacks
+        segments: why, and the command that brings each up to date. Only those that the crawl
+        has.
+
+        >>> [table["command"] for table in web.behind()]
+        """
+        done: list[dict[str, Any]] = self._do("status", "behind", locals())
         return done
 
     def stats(
@@ -341,4 +1039,281 @@ class Methods(Handle):
         >>> web.dump_crawldb("out", format="csv", status="db_gone")["records"]
         """
         done: dict[str, Any] = self._do("readdb", "dump", locals())
+        return done
+
+    def host(self, name: str) -> dict[str, Any] | None:
+        """What is known of one host, from a HostDb of any size; none where it is not known.
+
+        `name`: Everything known of one host. Exit code 1 if it is not there.
+
+        >>> web.host("example.org")
+        """
+        done: dict[str, Any] | None = self._do("readhostdb", "host", locals())
+        return done
+
+    def top_hosts(
+        self, count: int = 20, *, by: str = "urls", expr: str | None = None
+    ) -> list[dict[str, Any]]:
+        """The hosts with the greatest values in a column, greatest first.
+
+        `count`: The N greatest hosts by a column.
+
+        `by`: With `count`: the column.
+
+        `expr`: With `count` or --dump: only hosts that this Spark SQL condition holds for.
+
+        >>> [host["host"] for host in web.top_hosts(10, by="failed")]
+        """
+        done: list[dict[str, Any]] = self._do("readhostdb", "top_hosts", locals())
+        return done
+
+    def dump_hosts(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "parquet",
+        columns: Iterable[str] | str = (),
+        expr: str | None = None,
+        overwrite: bool = False,
+    ) -> int:
+        """Writes the HostDb to a new folder as Parquet, CSV, JSON lines or text; returns how many
+        hosts.
+
+        `folder`: Write hosts to a new folder.
+
+        `format`: With `folder`: of its files.
+
+        `columns`: With `folder`: only these columns.
+
+        `expr`: With --top or `folder`: only hosts that this Spark SQL condition holds for.
+
+        `overwrite`: With `folder`: replace an older dump in FOLDER.
+
+        >>> web.dump_hosts("hosts", format="csv", columns=["host", "homepage"])
+        """
+        done: int = self._do("readhostdb", "dump_hosts", locals())
+        return done
+
+    def inlinks(self, url: str) -> list[dict[str, Any]]:
+        """The pages that link to a URL, with the texts of their links, best-scored first; from a
+        LinkDb of any size.
+
+        `url`: The pages that link to this URL. Exit code 1 if there is none.
+
+        >>> [link["anchor"] for link in web.inlinks("https://example.org/")]
+        """
+        done: list[dict[str, Any]] = self._do("readlinkdb", "inlinks", locals())
+        return done
+
+    def dump_linkdb(
+        self,
+        folder: str | Path,
+        *,
+        format: str = "parquet",
+        regex: str | None = None,
+        overwrite: bool = False,
+    ) -> dict[str, Any]:
+        """Writes the links of the LinkDb to a new folder; says how many.
+
+        `folder`: Write the links to a new folder.
+
+        `format`: With `folder`: of its files. parquet and csv have a row a link, json and text
+        one a URL; csv and text escape what terminals and spreadsheets would obey.
+
+        `regex`: With `folder`: only URLs that match as a whole (RE2 syntax).
+
+        `overwrite`: With `folder`: replace an older dump in FOLDER.
+
+        >>> web.dump_linkdb("out", format="csv")["links"]
+        """
+        done: dict[str, Any] = self._do("readlinkdb", "dump_linkdb", locals())
+        return done
+
+    def dust(
+        self,
+        *,
+        hosts: Iterable[str] | str = (),
+        min_support: int = 10,
+        min_values: int = 3,
+        max_exceptions: float = 0.01,
+        apply: str | Path | None = None,
+        snapshot: int | None = None,
+    ) -> dict[str, Any]:
+        """Find what makes no difference in the URLs of the crawl, by host, with what speaks for it:
+        parameters of the query or the path (session ids, campaign tags), index.html, slashes at
+        the end, upper and lower case.
+
+        A rule is learnt where URLs that differ in nothing else had the same content, often
+        enough and without exceptions. Contents that many pages of a host share count for
+        nothing. Exit code 1 where nothing is found.
+
+        `hosts`: Only this host (repeatable).
+
+        `min_support`: Different contents that must have stayed the same.
+
+        `min_values`: Values of a parameter, its absence included, that must have been seen.
+
+        `max_exceptions`: Share of the URLs whose content may be another.
+
+        `apply`: Write the rules to a file for the urlnormalizer dust; those of an earlier
+        `apply` stay in it unless exceptions have turned up.
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.dust(min_support=5)["rules"]
+        >>> web.dust(apply="dust-urlnormalizer.txt")["file"]
+        """
+        done: dict[str, Any] = self._do("dust", "dust", locals())
+        return done
+
+    def mirrors(
+        self,
+        *,
+        min_contents: int = 10,
+        min_agreement: float = 0.95,
+        hosts_file: str | Path | None = None,
+        protocols_file: str | Path | None = None,
+        snapshot: int | None = None,
+    ) -> dict[str, Any]:
+        """Find sites of the crawl that are copies of others: with and without `www.`, http and
+        https, whole copies on other hosts. Exit code 1 where there are none.
+
+        `min_contents`: Different contents that both must have under the same paths.
+
+        `min_agreement`: Share of their common paths that must have the same content.
+
+        `hosts_file`: Write rules for the urlnormalizer host to a file.
+
+        `protocols_file`: Write rules for the urlnormalizer protocol to a file, for http and
+        https of a host.
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.mirrors()["mirrors"]
+        >>> web.mirrors(hosts_file="host-urlnormalizer.txt")["hosts"]
+        """
+        done: dict[str, Any] = self._do("mirrors", "mirrors", locals())
+        return done
+
+    def domainstats(
+        self,
+        by: str = "host",
+        *,
+        top: int = 50,
+        plot: str | Path | None = None,
+        snapshot: int | None = None,
+    ) -> dict[str, Any]:
+        """Count the fetched pages of the crawl by host, registered domain, public suffix or TLD: of
+        all together, and of the largest.
+
+        `by`: What is counted.
+
+        `top`: How many names are listed.
+
+        `plot`: Draw a picture: FILE.svg, .png or .pdf (extra `plot`).
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.domainstats("domain", top=10)["top"]
+        """
+        done: dict[str, Any] = self._do("domainstats", "domainstats", locals())
+        return done
+
+    def crawlcomplete(
+        self,
+        by: str = "host",
+        *,
+        top: int = 50,
+        plot: str | Path | None = None,
+        snapshot: int | None = None,
+    ) -> dict[str, Any]:
+        """Tell how much of each host or domain of the crawl is done. UNFETCHED are URLs that wait
+        to be fetched; redirects, duplicates, orphans and pages that are gone or could not be
+        parsed are done, and counted by themselves. NOT_FETCHED is what Nutch calls UNFETCHED:
+        all that is neither db_fetched nor db_notmodified.
+
+        `by`: What is counted.
+
+        `top`: How many names are listed.
+
+        `plot`: Draw a picture: FILE.svg, .png or .pdf (extra `plot`).
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.crawlcomplete()["complete"]
+        """
+        done: dict[str, Any] = self._do("crawlcomplete", "crawlcomplete", locals())
+        return done
+
+    def protocolstats(
+        self, *, plot: str | Path | None = None, snapshot: int | None = None
+    ) -> dict[str, Any]:
+        """Count the URLs of the crawl by the HTTP code of their last answer, and those of each code
+        by status; UNFETCHED are those that never gave one.
+
+        `plot`: Draw a picture: FILE.svg, .png or .pdf (extra `plot`).
+
+        `snapshot`: Read this snapshot instead of the current.
+
+        >>> web.protocolstats()["codes"]["200"]
+        """
+        done: dict[str, Any] = self._do("protocolstats", "protocolstats", locals())
+        return done
+
+    def linkstats(
+        self, segments: Iterable[str] | str = (), *, top: int = 20, plot: str | Path | None = None
+    ) -> dict[str, Any]:
+        """Count the links of the crawl's parsed pages: how many pages have how many links, how many
+        URLs how many links to them, and which URLs are the most linked.
+
+        A page counts as it was parsed last, and a link that it has twice counts once. Without a
+        SEGMENT: all that are parsed.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `top`: How many of the most linked URLs are listed.
+
+        `plot`: Draw a picture: FILE.svg, .png or .pdf (extra `plot`).
+
+        >>> web.linkstats(top=5)["top"]
+        """
+        done: dict[str, Any] = self._do("linkstats", "linkstats", locals())
+        return done
+
+    def check(self, *, deep: bool = False) -> list[dict[str, str]]:
+        """What is damaged: every pointer, manifest, mark and file is looked at; `deep` reads every
+        page too. Nothing is changed; a repair mends.
+
+        `deep`: Read every page of every file, and look at its rows.
+
+        >>> web.check()
+        """
+        done: list[dict[str, str]] = self._do("check", "check", locals())
+        return done
+
+    def repair(self, *, deep: bool = False, steal_lock: bool = False) -> list[str]:
+        """Goes back to the newest intact state; what is damaged goes to the folder `quarantine` of
+        the crawl, and nothing is deleted. Says what was done, a line each.
+
+        `deep`: Read every page of every file, and look at its rows.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.repair()
+        """
+        done: list[str] = self._do("check", "repair", locals())
+        return done
+
+    def rebucket(self, buckets: int, *, steal_lock: bool = False) -> PhaseResult:
+        """Give the CrawlDb of the crawl more buckets, when its files pass 256 MB or the cluster has
+        more cores than the CrawlDb has buckets. Where it has so many already, that is said, and
+        is no fault.
+
+        `buckets`: How many; a multiple of the present number.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.rebucket(64).snapshot
+        """
+        done: PhaseResult = self._do("rebucket", "rebucket", locals())
         return done

@@ -11,27 +11,23 @@ import inspect
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from typing import Any
 
 import click
 
 from crawl.cli import face_options
-from crawl.cli.common.line_server import Listen, incoming_urls
 from crawl.cli.common.output import print_json, remark
 from crawl.cli.common.terminal import TerminalObserver, print_view
 from crawl.cli.common.url_lines import decoded_argument
 from crawl.config import Config
-from crawl.declared import load_declared
 from crawl.errors import NothingToDo, UsageError
 from crawl.operations.interrupt import INTERRUPTED
 from crawl.operations.operation import Asked, Due, Operation, Place
 from crawl.operations.options import Face, Field, bounds_of, read_options
 from crawl.operations.registry import Listed, operations_of
 from crawl.operations.results import Interrupted
-from crawl.operations.schema import schema_of
-from crawl.rounds.due import find_due_work
 
 _LISTED = "__listed"
 """Behind the name of an argument that a flag gives, too."""
@@ -66,6 +62,8 @@ def _schema_option(operations: Sequence[Operation]) -> click.Option:
 
     def show(context: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
         if is_asked:
+            from crawl.operations.schema import schema_of
+
             schemas = {each.name: schema_of(each) for each in operations}
             print_json(schemas if len(schemas) > 1 else schemas[operations[0].name])
             context.exit()
@@ -90,7 +88,9 @@ def _help(operation: Operation) -> str:
 
 def _parameters(operations: Sequence[Operation]) -> Iterator[click.Parameter]:
     if operations[0].place is Place.CRAWL:
-        yield click.Argument(["crawl_dir"], metavar="CRAWL_DIR")
+        is_optional = operations[0].is_crawl_optional
+        metavar = "[CRAWL_DIR]" if is_optional else "CRAWL_DIR"
+        yield click.Argument(["crawl_dir"], metavar=metavar, required=not is_optional)
     known: dict[str, Field] = {}
     for operation in operations:
         for field in operation.fields(Face.COMMAND_LINE):
@@ -106,13 +106,14 @@ def _parameters_of(field: Field) -> Iterator[click.Parameter]:
     if said.argument:
         shown = said.metavar or field.name.upper()
         many = field.is_repeatable
+        is_required = field.is_required_on(Face.COMMAND_LINE)
         if not (said.metavar and said.metavar.startswith("[")):
-            shown = shown if field.is_required else f"[{shown}]"
+            shown = shown if is_required else f"[{shown}]"
             shown = f"{shown}..." if many and not shown.endswith("...") else shown
         yield click.Argument(
             [field.name],
             nargs=-1 if many else 1,
-            required=field.is_required,
+            required=is_required,
             metavar=shown,
             default=None,
         )
@@ -159,13 +160,14 @@ class _Call:
 
     def __init__(self, operations: Sequence[Operation], given: Mapping[str, Any]) -> None:
         self._face = face_options.Given.of(given)
-        self._address = given.get("crawl_dir", "")
+        self._address = given.get("crawl_dir") or ""
         words = _words(operations, given)
         self._operation = _selected(operations, words)
         self._words = words
         self._name = click.get_current_context().info_name or ""
 
     def run(self) -> int:
+        from crawl.declared import load_declared
         from crawl.telemetry.ambient import observed_command, scrape_address
 
         config = load_declared(self._face.overrides, self._face.conf, os.environ)
@@ -180,6 +182,8 @@ class _Call:
         )
         asked = Asked(options, config, self._address, self._face.if_due, self._face.quiet)
         if self._face.if_due and self._operation.due is Due.IN_ROUND:
+            from crawl.rounds.due import find_due_work
+
             work = find_due_work(self._name, self._address, config, _segments_named(options))
             if work.code is not None:
                 remark(f"{self._name}: {work.reason}")
@@ -213,7 +217,10 @@ class _Call:
             try:
                 done = perform(self._operation, work, asked.options)
                 if self._operation.streams:
-                    return max((self._show(each, asked, observer) for each in done), default=0)
+                    with closing(done) as answers:
+                        return max(
+                            (self._show(each, asked, observer) for each in answers), default=0
+                        )
             except Interrupted as interrupted:
                 if interrupted.result is None:
                     remark(f"{self._name}: {interrupted}")
@@ -248,6 +255,8 @@ class _Call:
                 raise UsageError("--listen-address and --keep-client-cnx-open go with --listen")
             yield None
             return
+        from crawl.cli.common.line_server import Listen, incoming_urls
+
         listen = None
         if face.listen is not None:
             listen = Listen.of(face.listen, face.listen_address, keep_open=face.keep_open)
@@ -275,7 +284,7 @@ def _words(operations: Sequence[Operation], given: Mapping[str, Any]) -> dict[st
 def _word(field: Field, value: Any) -> Any:
     if isinstance(value, bool):
         # `--no-filter` says false, whatever the default; a pair of flags says which
-        return not value if field.flags[0].startswith("--no-") else value
+        return not value if field.is_negated else value
     if isinstance(value, str):
         return decoded_argument(value)
     texts = [decoded_argument(each) for each in value]
@@ -290,6 +299,8 @@ def _selected(operations: Sequence[Operation], words: Mapping[str, Any]) -> Oper
         return operations[0]
     meant = [each for each in operations if each.selector and each.selector.name in words]
     usual = [each for each in operations if each.selector is None]
+    if len(meant) > 1 and usual:
+        raise UsageError(f"{_listed_selectors(operations)} exclude each other")
     if len(meant) != 1 and not (usual and not meant):
         raise UsageError(f"give one of {_listed_selectors(operations)}")
     chosen = meant[0] if meant else usual[0]
@@ -316,6 +327,8 @@ def _misplaced(name: str, operations: Sequence[Operation], chosen: Operation) ->
             if field.name == name:
                 flag = field.spelled(Face.COMMAND_LINE)
                 owners += [each.selector.flags[0]] if each.selector is not None else []
+    if not owners and chosen.selector is not None:
+        return f"{flag} does not go with {chosen.selector.flags[0]}"
     place = f", not with {chosen.selector.flags[0]}" if chosen.selector is not None else ""
     return f"{flag} goes with {' or '.join(owners)}{place}"
 

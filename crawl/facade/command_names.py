@@ -5,7 +5,7 @@ from __future__ import annotations
 METHODS_OF_READERS = {
     "readdb": ("stats", "lookup", "top", "crawldb"),
     "readhostdb": ("host", "top_hosts", "dump_hosts", "hostdb"),
-    "readlinkdb": ("inlinks", "linkdb"),
+    "readlinkdb": ("inlinks", "dump_linkdb", "linkdb"),
 }
 
 

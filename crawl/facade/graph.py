@@ -1,4 +1,4 @@
-"""The link graph as methods: webgraph, linkrank, scoreupdater, nodedumper and nodereader."""
+"""The link graph as methods: webgraph, linkrank, nodedumper and nodereader."""
 
 from __future__ import annotations
 
@@ -114,32 +114,6 @@ class Graph(Handle):
             done.report,
             snapshot=done.graph.number,
             remarks=(*done.remarks, *lacking, done.took_over),
-        )
-
-    def scoreupdater(self, *, steal_lock: bool = False) -> PhaseResult:
-        """Makes the scores of the link graph those of the CrawlDb.
-
-        >>> web.scoreupdater().counters["urls_scored"]
-        """
-        from crawl.phases.linkrank.run import require_scores
-        from crawl.phases.scoreupdater import run as scoreupdater
-        from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
-
-        with self._working():
-            self._directory.require_crawldb()
-            require_scores(self._directory)
-            self._directory.require_writable()
-            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
-            options = ScoreUpdaterOptions(steal_lock)
-            with self._runner() as runner:
-                done = scoreupdater.run(
-                    runner, self._directory, self._config, options, SystemClock()
-                )
-        return phase_result(
-            done.report,
-            snapshot=done.snapshot.number,
-            db_urls=done.snapshot.rows,
-            remarks=(*done.remarks, done.took_over),
         )
 
     def nodereader(self, url: str, *, links: int = 0) -> dict[str, Any] | None:

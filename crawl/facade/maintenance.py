@@ -1,10 +1,7 @@
-"""Care of a CrawlDb as methods: rebucket, rollback, gc and repair."""
-
 from __future__ import annotations
 
 from crawl.clock import SystemClock
 from crawl.counters import Counters
-from crawl.driver.prechecks import require_folder, require_unlocked
 from crawl.facade.arguments import check_whole_number
 from crawl.facade.base import Handle
 from crawl.facade.results import GarbageResult, PhaseResult
@@ -12,41 +9,6 @@ from crawl.facade.results import GarbageResult, PhaseResult
 
 class Maintenance(Handle):
     """What changes a crawl without crawling."""
-
-    def rebucket(self, buckets: int, *, steal_lock: bool = False) -> PhaseResult:
-        """Gives a grown CrawlDb more buckets: a multiple of the present number. Where it has so
-        many already, that is said in `remarks`.
-
-        >>> web.rebucket(64).snapshot
-        """
-        from crawl.phases.rebucket import run as rebucket
-
-        with self._working():
-            check_whole_number("buckets", buckets)
-            present = self._directory.require_crawldb()
-            rebucket.check(present, buckets)
-            require_unlocked(self._directory.crawldb.folder, self._config, steal_lock=steal_lock)
-            remarks: tuple[str, ...] = ()
-            if present.buckets == buckets:
-                done = rebucket.settle(
-                    self._directory, self._config, SystemClock(), steal_lock=steal_lock
-                )
-                address = self._directory.address
-                remarks = (f"{address}/crawldb has {done.buckets:,} buckets already",)
-            else:
-                with self._runner() as runner:
-                    done = rebucket.run(
-                        runner,
-                        self._directory,
-                        self._config,
-                        buckets,
-                        SystemClock(),
-                        steal_lock=steal_lock,
-                    )
-        counters = Counters(urls=done.rows, buckets=done.buckets)
-        return PhaseResult(
-            "rebucket", counters, {}, snapshot=done.number, db_urls=done.rows, remarks=remarks
-        )
 
     def rollback(self, to: int | None = None, *, steal_lock: bool = False) -> PhaseResult:
         """Makes an older state of the CrawlDb the current one: the one before, or number `to`.
@@ -96,22 +58,3 @@ class Maintenance(Handle):
             forgotten=done.forgotten,
             kept=done.kept,
         )
-
-    def repair(self, *, deep: bool = False, steal_lock: bool = False) -> list[str]:
-        """Goes back to the newest whole state; what is damaged goes to the folder `quarantine`
-        of the crawl, and nothing is deleted. Says what was done, a line each.
-
-            >>> web.repair()
-        """
-        from crawl.phases.check.locks import found_locks
-        from crawl.phases.check.run import check_crawl, repair_crawl
-
-        with self._working():
-            require_folder(self._directory)
-            found = check_crawl(self._directory, deep=deep)
-            locks = found_locks(self._directory, self._config, SystemClock())
-            if not (found.faults or found.leftovers or any(lock.dead for lock in locks)):
-                return []
-            return repair_crawl(
-                self._directory, found, self._config, SystemClock(), steal_lock=steal_lock
-            )

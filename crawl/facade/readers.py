@@ -4,67 +4,18 @@ ordinary size."""
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from crawl.clock import SystemClock
-from crawl.driver.prechecks import require_folder, require_segments
-from crawl.facade.arguments import check_text, check_whole_number
+from crawl.facade.arguments import check_text
 from crawl.facade.base import Handle
 from crawl.storage.manifest import Snapshot
 
 _log = logging.getLogger("crawl")
 
-Answer = TypeVar("Answer")
-
 
 class Readers(Handle):
     """Answers as plain values: dictionaries, lists, texts and numbers, ready for JSON."""
-
-    def status(self) -> list[dict[str, Any]]:
-        """How far each segment is, also while another process works on it.
-
-        >>> web.status()[-1]["state"]
-        """
-        from crawl.readers.status.segments import segments_status
-
-        with self._working():
-            self._directory.require_crawldb()
-            return segments_status(self._directory, self._config, SystemClock())
-
-    def hosts_left_alone(self) -> list[dict[str, Any]]:
-        """The hosts whose URLs are not selected for now, why, and until when.
-
-        >>> [host["until"] for host in web.hosts_left_alone()]
-        """
-        from crawl.readers.status.segments import hosts_left_alone
-
-        with self._working():
-            return hosts_left_alone(self._directory, self._config, SystemClock())
-
-    def behind(self) -> list[dict[str, Any]]:
-        """The derived tables that are behind what they are made from, such as a LinkDb that lacks
-        segments: why, and the command that brings each up to date. Only those that the crawl has.
-
-        >>> [table["command"] for table in web.behind()]
-        """
-        from crawl.rounds.derived import behind, read_facts
-
-        with self._working():
-            self._directory.require_crawldb()
-            return [each.values(self.address) for each in behind(read_facts(self._directory))]
-
-    def phase_costs(self) -> list[dict[str, Any]]:
-        """What each phase of the last round took: seconds, the engine's jobs and tasks, and the
-        bytes that were read, written, exchanged between tasks and passed through the driver. A
-        figure that its report does not tell is None.
-
-        >>> web.phase_costs()[-1]["bytes_exchanged"]
-        """
-        from crawl.readers.status.phase_costs import phase_costs
-
-        with self._working():
-            return phase_costs(self._directory, _log.warning)
 
     def explain(self, url: str, *, inlinks: int = 5) -> dict[str, Any]:
         """All that is known of one URL, and why generate would select it or not.
@@ -107,52 +58,3 @@ class Readers(Handle):
 
         with self._working():
             return list_snapshots(self._directory, _log.warning)
-
-    def check(self, *, deep: bool = False) -> list[dict[str, str]]:
-        """What is damaged: every pointer, manifest and file is looked at; `deep` reads every
-        page too. Nothing is changed; `repair` mends.
-
-            >>> web.check()
-        """
-        from crawl.phases.check.run import check_crawl
-
-        with self._working():
-            require_folder(self._directory)
-            found = check_crawl(self._directory, deep=deep)
-            return [{"path": fault.path, "fault": fault.fault} for fault in found.faults]
-
-    def simulate(
-        self,
-        segment: str | None = None,
-        *,
-        latency: float = 0.5,
-        spread: float = 0.5,
-        tasks: int | None = None,
-        seed: int = 0,
-        measured: bool = True,
-    ) -> dict[str, Any]:
-        """Predicts how long the fetch of a segment takes, without sending a byte. Requests take as
-        long as the host's answers did, where the HostDb knows; `latency` is for the others, or
-        for all without `measured`.
-
-        >>> web.simulate(latency=0.3)["seconds"]
-        """
-        from crawl.fetcher.drivers.simulate import Latency
-        from crawl.readers.simulate.simulation import segment_source, simulate
-
-        with self._working():
-            check_text("segment", segment)
-            check_whole_number("tasks", tasks)
-            require_segments(self._directory, (segment,) if segment else ())
-            source = segment_source(self.address, segment)
-            usual = Latency(latency, spread)
-            found = simulate(source, self._config, usual, tasks=tasks, seed=seed, measured=measured)
-            return found.values()
-
-    def _read(self, read: Callable[[Snapshot], Answer], number: int | None) -> Answer:
-        """What `read` makes of the current state of the CrawlDb, or of the one with a number."""
-        if number is None:
-            return self._directory.reading(read)
-        check_whole_number("snapshot", number)
-        self._directory.require_timeline()
-        return read(self._directory.crawldb.snapshot(number))

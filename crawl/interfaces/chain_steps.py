@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from crawl.interfaces.chains import FilterChain, NormalizerChain
+if TYPE_CHECKING:
+    from crawl.interfaces.chains import FilterChain, NormalizerChain
 
 
 @dataclass(frozen=True, slots=True)

@@ -90,6 +90,8 @@ class Operation:
     code: Callable[[Any, Asked], int] = done_well
     """The exit code: 0 where it came to something."""
     place: Place = Place.CRAWL
+    is_crawl_optional: bool = False
+    """Whether the command does without a crawl's folder where its options say enough."""
     uses_spark: bool = False
     """Whether it may start Spark: then it takes a master, and is a job for spark-submit."""
     has_progress: bool = False

@@ -68,6 +68,8 @@ class Option:
     selects: bool = False
     """Whether a command that stands for several operations means this one where it is given."""
     shows_default: bool = True
+    required_on: Face | None = None
+    """The face that must be given it, though it has a default for the other."""
 
 
 def option(
@@ -82,6 +84,7 @@ def option(
     nutch: str = "",
     selects: bool = False,
     shows_default: bool = True,
+    required_on: Face | None = None,
 ) -> Meta:
     """The annotation of a field that makes it an option."""
     about = Option(
@@ -95,6 +98,7 @@ def option(
         nutch,
         selects,
         shows_default,
+        required_on,
     )
     return Meta(description=help, extra={"option": about})
 
@@ -169,6 +173,14 @@ class Field:
             return self.option.flags
         dashed = self.name.replace("_", "-")
         return (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
+
+    @property
+    def is_negated(self) -> bool:
+        """Whether the flag says false, and the help what follows then: `--no-filter`."""
+        return self.is_flag and bool(self.flags) and self.flags[0].startswith("--no-")
+
+    def is_required_on(self, face: Face) -> bool:
+        return self.is_required or self.option.required_on is face
 
     def is_on(self, face: Face) -> bool:
         return bool(self.option.faces & face)
@@ -268,6 +280,8 @@ def expected_text(field: Field) -> str:
     }
     text = words.get(field.kind, "texts by name")
     low, high = bounds_of(field)
+    if low is not None and any(meta.gt is not None for meta in _metas(field.type)):
+        return f"{text} above {low:,}" + ("" if high is None else f" and up to {high:,}")
     if low is not None and high is not None:
         return f"{text} from {low:,} to {high:,}"
     if low is not None:

@@ -16,6 +16,8 @@ class Table:
     title: str
     columns: Sequence[str]
     rows: Sequence[Row]
+    is_note: bool = False
+    """Whether it is about the answer, and no part of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -101,6 +101,8 @@ class Work:
     clock: Clock = field(default_factory=SystemClock)
     lines: Iterable[str] | None = None
     """What comes in line by line, from stdin or a socket, in place of the URLs that were given."""
+    resources: dict[str, Any] = field(default_factory=dict)
+    """What stays open for the next operation of the same handle, by name."""
 
     @property
     def directory(self) -> CrawlDir:
@@ -108,6 +110,13 @@ class Work:
         if self.crawl is None:
             raise UsageError(f"{self.operation}: no crawl was named")
         return self.crawl
+
+    def incoming(self, urls: Sequence[str]) -> Iterator[str]:
+        """What is to be answered one by one: the lines that come in, or the URLs that were
+        given."""
+        if self.lines is None and not urls:
+            raise UsageError("give either URLs or --stdin or --listen")
+        return iter(urls if self.lines is None else self.lines)
 
     def with_settings(self, settings: Mapping[str, object], origin: str) -> Work:
         """The same with other settings."""

@@ -2,7 +2,7 @@
 each as its operation does it without options.
 
 A step that has nothing to do is no fault. Whether it has is read from what the crawl's tables say
-(derived.py), so that whoever is killed between two steps goes on with the second.
+(crawl/driver/derived.py), so that whoever is killed between two steps goes on with the second.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from crawl.config import Config
+from crawl.driver.derived import is_up_to_date, read_facts
 from crawl.errors import NoSnapshot, NothingToDo
 from crawl.hints import command
 from crawl.model.derived_tables import INDEX, WEBGRAPH, WEBGRAPH_SCORES
@@ -18,7 +19,6 @@ from crawl.operations.operation import Operation
 from crawl.operations.registry import operations_of
 from crawl.operations.results import PhaseResult
 from crawl.operations.work import Work
-from crawl.rounds.derived import is_up_to_date, read_facts
 from crawl.rounds.results import AfterResult
 from crawl.rounds.steps import Step
 from crawl.storage.crawl_dir import CrawlDir

@@ -27,13 +27,13 @@ from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tail import last_round_costs
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.candidates import Bounding
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.parse import run as parse
 from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.rounds import (
     STOP_FILE,
     LoopOptions,
@@ -265,7 +265,6 @@ class RoundLoop:
             top_n=self.options.top_n,
             num_fetchers=self.options.num_fetchers or self.count_parts(),
             add_days=self.options.add_days,
-            not_again=self._fetched_before() if self.options.add_days else (),
             steal_lock=self.steal_lock,
         )
         with self._timed(due, lane):
@@ -277,6 +276,7 @@ class RoundLoop:
                 self.clock,
                 resolver=self.resolver,
                 bounding=self.bounding,
+                not_again=self._fetched_before() if self.options.add_days else (),
             )
         _remark(lane, due, done.took_over)
         if not self.rounds and not self._idle:  # later it is no news that nothing is due

@@ -36,8 +36,8 @@ def check(config: Config, options: RunOptions) -> None:
 
 def run(work: Work, options: RunOptions) -> RunResult:
     from crawl.config.properties import CRAWL_ROUNDS_OVERLAP
+    from crawl.driver.derived import behind, read_facts
     from crawl.driver.prechecks import require_unlocked
-    from crawl.rounds.derived import behind, read_facts
     from crawl.rounds.on_spark import run_rounds
     from crawl.rounds.results import LoopResult
     from crawl.storage.seeds import seed_files

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from crawl.driver.behind import BehindTable
 from crawl.hints import command
 from crawl.operations.shown import waiting_hosts_note
-from crawl.rounds.results import BehindTable, RoundResult, RunResult
+from crawl.rounds.results import RoundResult, RunResult
 from crawl.rounds.steps import STOP_FILE, StopReason
 
 if TYPE_CHECKING:

@@ -16,8 +16,6 @@ from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 
 UNBOUNDED = -1
-NOTHING_MORE = 99
-"""Exit code that tells a scheduler to skip the rest; 1 is what any broken program ends with."""
 STOP_FILE = ".STOP"
 """A file of this name in a crawl's folder ends the loop after the step under way."""
 

@@ -90,9 +90,13 @@ class CrawlDir:
             self.require_crawldb()
         return timeline
 
-    def reading(self, read: Callable[[Snapshot], Result]) -> Result:
-        """What `read` makes of the CrawlDb's current state (see `Dataset.reading`)."""
-        return self.crawldb.reading(self.require_crawldb, read)
+    def reading(self, read: Callable[[Snapshot], Result], number: int | None = None) -> Result:
+        """What `read` makes of the CrawlDb's current state (see `Dataset.reading`), or of the
+        snapshot of that number."""
+        if number is None:
+            return self.crawldb.reading(self.require_crawldb, read)
+        self.require_timeline()
+        return read(self.crawldb.snapshot(number))
 
     def require_writable(self) -> None:
         """Raises StorageError where nothing can be written, before time is spent on it."""

@@ -64,21 +64,21 @@ def plan_seeds(addresses: list[str], piece_bytes: int = PIECE_BYTES) -> SeedPlan
         folder, name = split_address(absolute(address))
         size = folder.size(name)
         if size is not None:
-            found = [(folder, name, size)]
+            entries = [(folder, name, size)]
         elif folder.exists(name):
-            found = []
+            entries = []
             inside = folder.child(name)
             for entry in inside.names():
                 entry_size = inside.size(entry)
                 if entry_size is None:
                     skipped.append(inside.path(entry))
                 else:
-                    found.append((inside, entry, entry_size))
-            if not found:
+                    entries.append((inside, entry, entry_size))
+            if not entries:
                 raise UsageError(f"{address}: no seed files in this folder")
         else:
             raise StorageError(f"{address}: no such file or folder")
-        for place, entry, entry_size in found:
+        for place, entry, entry_size in entries:
             pieces.extend(_pieces(place, entry, entry_size, files, piece_bytes))
             files += 1
     return SeedPlan(tuple(pieces), files, tuple(skipped))

@@ -83,7 +83,7 @@ def _named_in(each: Any) -> Iterator[type]:
     names = vars(sys.modules[each.__module__])
     for word in re.findall(r"\w+", " ".join(texts)):
         kind = names.get(word)
-        if inspect.isclass(kind) and kind.__module__.startswith("crawl.facade") | (
+        if inspect.isclass(kind) and kind.__module__.startswith(("crawl.facade", "crawl.api")) | (
             word in ("Table", "RoundResult")
         ):
             yield kind

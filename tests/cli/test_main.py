@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from crawl.cli.main import COMMANDS
+from crawl.operations.registry import OURS
 from crawl.version import __version__
 from tests.cli.calling import Caller
 
@@ -13,12 +13,12 @@ from tests.cli.calling import Caller
 def test_help_lists_every_command(crawl: Caller) -> None:
     answer = crawl("--help")
     assert answer.code == 0
-    for name, (_, about) in COMMANDS.items():
+    for name, listed in OURS.items():
         assert name in answer.out
-        assert about in answer.out
+        assert listed.summary in answer.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", OURS)
 def test_every_command_has_help_with_examples(crawl: Caller, name: str) -> None:
     arguments = [name, "list", "--help"] if name == "plugin" else [name, "--help"]
     answer = crawl(*arguments)

@@ -8,16 +8,17 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from crawl.cli.showproperties import command
+from crawl.cli.derived import command_of
 from crawl.config import Config
 from crawl.config.properties import CORE
 from crawl.config.render import render
 from crawl.declared import declared_properties
 from crawl.errors import ConfigError, UsageError
+from crawl.operations.registry import commands
 
 
 def run(*arguments: str) -> Result:
-    return CliRunner().invoke(command, arguments)
+    return CliRunner().invoke(command_of(commands()["showproperties"]), arguments)
 
 
 def as_json(*arguments: str) -> list[dict[str, Any]]:

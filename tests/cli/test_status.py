@@ -14,7 +14,6 @@ from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import hold_lock
 from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE, PartFile, PartManifest
-from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
 from tests.phases.made import NOW, datum, make_crawldb
 from tests.phases.troubled import trouble, update, write_troubles
@@ -158,7 +157,7 @@ def test_status_lists_them(crawl: Caller, tmp_path: Path, monkeypatch: pytest.Mo
     )
     write_troubles(directory, "20270101000000", [trouble(f"dead{n}.org") for n in range(3)])
     update(directory)
-    monkeypatch.setattr("crawl.cli.status.SystemClock", lambda: ManualClock(NOW + 60_000))
+    monkeypatch.setattr(SystemClock, "now_ms", lambda _: NOW + 60_000)
     answer = crawl("status", directory.address, "--hosts", "--json")
     assert len(answer.json) == 3
     assert answer.json[0] == {

@@ -18,7 +18,7 @@ from crawl.phases.dust.rules import DustBounds
 from crawl.phases.mirrors import run as mirrors
 from crawl.phases.mirrors.rules import MirrorBounds
 from crawl.readers.webstats import run as statistics
-from crawl.readers.webstats.name_counts import NameKind
+from crawl.readers.webstats.options import NameKind
 from crawl.spark.host_bounds import values_of_host
 from crawl.spark.tasks import SparkRunner
 from crawl.tables.runner import InProcess

@@ -16,7 +16,7 @@ from crawl.model.hosts import HostState
 from crawl.model.status import Status
 from crawl.operations.options import Face, read_options
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.rounds import UNBOUNDED, LoopOptions, RoundOptions, StopReason, build_round
 from crawl.rounds.lanes import Beside
 from crawl.rounds.options import RunOptions

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from crawl.driver.derived import behind, read_facts
 from crawl.errors import NoSnapshot, PluginError, UsageError
 from crawl.operations.operation import Due
 from crawl.phases.dedup import run as dedup
@@ -22,7 +23,6 @@ from crawl.rounds import (
     after_steps,
 )
 from crawl.rounds.after import check_after, operation_of, require_needed
-from crawl.rounds.derived import behind, read_facts
 from crawl.rounds.lanes import Beside
 from crawl.rounds.overlap import overlapping
 from crawl.storage.crawl_dir import CrawlDir

@@ -18,6 +18,7 @@ from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.parse import run as parse
 from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, Stage, StopReason
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.results import LoopResult
@@ -354,7 +355,7 @@ def test_segments_by_their_stage(played: Played) -> None:
     options = ParseOptions(segment=segment.name)
     parse.run(InProcess(), directory, config, options, clock)
     assert played.stages == [Stage.PARSED]
-    update = updatedb.UpdateDbOptions(segments=(segment.name,))
+    update = UpdateDbOptions(segments=(segment.name,))
     updatedb.run(InProcess(), directory, config, update, clock)
     assert played.stages == [Stage.UPDATED]
 

@@ -14,8 +14,8 @@ from crawl.tables.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases import inject, generate
-from crawl.phases.inject.run import InjectOptions
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.inject.options import InjectOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.ambient import observed_command
 

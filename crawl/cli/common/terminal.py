@@ -61,8 +61,8 @@ def print_view(
         if only_notes:
             continue
         match part:
-            case Table(title, columns, rows):
-                print_table(title, columns, rows, first=is_first)
+            case Table(title, columns, rows, is_note):
+                print_table(title, columns, rows, first=is_first, err=is_note)
             case Line(text):
                 echo(text)
             case Cells(cells):

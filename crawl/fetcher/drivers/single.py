@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from crawl.clock import Clock
@@ -27,6 +27,7 @@ from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FetchSettings, is_
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.net.dns import HostResolver
@@ -67,20 +68,15 @@ class PageVisit:
     reasons: tuple[str, ...] = ()
     """Why it, or a redirect's target, was not fetched: names of the fetch's counters."""
 
+    @property
+    def pages(self) -> tuple[FetchRecord, ...]:
+        """The records of what was asked for, without a redirect's target that was not."""
+        return tuple(each for each in self.records if each.datum.status is not Status.LINKED)
 
-def fetch_each(
-    urls: Iterable[str],
-    config: Config,
-    environment: FetchEnvironment,
-    done: Callable[[PageVisit], None],
-    *,
-    redirects: int = 0,
-    metadata: Mapping[str, str] | None = None,
-) -> None:
-    """Fetches each URL, and calls `done` with it before the next is looked at."""
-    fetcher = _PageFetcher(config, environment, redirects)
-    for url in urls:
-        done(fetcher.visit(url, metadata or {}))
+    @property
+    def content(self) -> Content | None:
+        """What was got in the end."""
+        return self.pages[-1].content if self.pages else None
 
 
 def robots_rules_for(
@@ -88,7 +84,7 @@ def robots_rules_for(
 ) -> RobotRules | Deferred:
     """Returns what the robots.txt of the URL's host says to the crawler, or to other `agents`;
     the page itself is not asked for."""
-    fetcher = _PageFetcher(config, environment, redirects=0, agents=agents)
+    fetcher = PageFetcher(config, environment, redirects=0, agents=agents)
     fetcher.ask_for(url, {}, pages=False)
     return fetcher.rules_of(url) or allow_all(Basis.EXEMPT)
 
@@ -100,8 +96,8 @@ def is_allowlisted(url: str, exempt: frozenset[str]) -> bool:
 
 
 @dataclass(slots=True)
-class _PageFetcher:
-    """Runs an engine by hand, one URL after the other."""
+class PageFetcher:
+    """Runs an engine by hand, one URL after the other: pauses are kept between those of a host."""
 
     config: Config
     environment: FetchEnvironment
@@ -132,11 +128,11 @@ class _PageFetcher:
             iter(()), self._settings, Politeness.of(self.config), self._hooks(), self._output
         )
 
-    def visit(self, url: str, metadata: Mapping[str, str]) -> PageVisit:
+    def visit(self, url: str, metadata: Mapping[str, str] | None = None) -> PageVisit:
         """Fetches the page, and those that it redirects to."""
         self._output.clear()
         before = Counters(self._engine.counters)
-        self.ask_for(url, metadata)
+        self.ask_for(url, metadata or {})
         records = tuple(self._output.records)
         rules = self.rules_of(records[-1].url if records else url)
         return PageVisit(url, records, rules, self._reasons_since(before))

@@ -13,7 +13,6 @@ from functools import partial
 
 from crawl.clock import Clock
 from crawl.driver.rule_files import read_learnt, rewrite_learnt
-from crawl.errors import UsageError
 from crawl.phases.dust.rules import DustBounds, RuleEvidence, strongest
 from crawl.phases.dust.tasks.task import (
     DustJob,
@@ -106,16 +105,6 @@ def as_remark(found: RuleEvidence) -> str:
     )
 
 
-def check(bounds: DustBounds) -> None:
-    """Raises UsageError for bounds that cannot be meant."""
-    if bounds.min_support < 2:
-        raise UsageError(f"min_support: at least 2 contents, not {bounds.min_support}")
-    if bounds.min_values < 2:
-        raise UsageError(f"min_values: at least 2 values, not {bounds.min_values}")
-    if not 0 <= bounds.max_exceptions < 0.5:
-        raise UsageError(f"max_exceptions: a share from 0 to 0.5, not {bounds.max_exceptions}")
-
-
 def run(
     runner: Runner,
     crawl_dir: CrawlDir,
@@ -124,7 +113,6 @@ def run(
     hosts: Iterable[str] = (),
 ) -> DustResult:
     """Learns the rules of all hosts, or of some."""
-    check(bounds)
     learning = _Learning(runner, crawl_dir, snapshot, bounds, frozenset(hosts))
     return learning.run()
 

@@ -55,19 +55,10 @@ class MirrorsResult:
     """Pages that too many sites have to say anything of them."""
 
 
-def check(bounds: MirrorBounds) -> None:
-    """Raises UsageError for bounds that cannot be meant."""
-    if bounds.min_contents < 2:
-        raise UsageError(f"min_contents: at least 2 contents, not {bounds.min_contents}")
-    if not 0.5 < bounds.min_agreement <= 1:
-        raise UsageError(f"min_agreement: a share from 0.5 to 1, not {bounds.min_agreement}")
-
-
 def run(
     runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, bounds: MirrorBounds
 ) -> MirrorsResult:
     """Finds the sites of a CrawlDb that are copies of each other."""
-    check(bounds)
     slices = Slices.of(snapshot, snapshot.buckets)
     tasks = largest_first(slices.stored())
     count = max(1, len(slices))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from crawl.config import Config
@@ -18,37 +17,9 @@ from crawl.model.status import Status
 from crawl.parsing.check import CheckedDocument, ParseChecker
 from crawl.phases.index.tasks.filter_chain import DocumentMaker
 from crawl.phases.index.tasks.writers import WriterSpec, active_writers
+from crawl.readers.indexchecker.values import CheckedIndexDocument
 from crawl.robots.answer import Deferred
 from crawl.urls.parse import host_of
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedIndexDocument:
-    """One document, or why there is none."""
-
-    url: str
-    reason: str
-    """Why it would not be indexed: `noindex`, `parse_failed`, `filtered`; empty where it would."""
-    writers: Mapping[str, Mapping[str, Any] | None]
-    """The fields that each writer would be given; None where it is not routed there."""
-    detail: str = ""
-    """More of the reason: what the server or its robots.txt said, where a redirect leads."""
-
-
-def not_fetched(visit: PageVisit) -> CheckedIndexDocument:
-    """What is told of a page that was not fetched."""
-    pages = [record for record in visit.records if record.datum.status is not Status.LINKED]
-    targets = [record.url for record in visit.records if record.datum.status is Status.LINKED]
-    details = [record.datum.metadata.get(PROTOCOL_STATUS_KEY, "") for record in pages[-1:]]
-    details += [f"to {url}" for url in targets]
-    if not pages and isinstance(visit.rules, Deferred):
-        details.append(f"{visit.rules.reason} {visit.rules.detail}".strip())
-    if pages:
-        details += visit.reasons
-    reason = pages[-1].datum.status.label if pages else ", ".join(visit.reasons)
-    return CheckedIndexDocument(
-        visit.url, reason or "not fetched", {}, ", ".join(filter(None, details))
-    )
 
 
 class DocumentChecker:
@@ -61,6 +32,13 @@ class DocumentChecker:
 
     def close(self) -> None:
         self._parser.close()
+
+    def check_visit(self, visit: PageVisit) -> list[CheckedIndexDocument]:
+        """The documents of a page that was asked for."""
+        content = visit.content
+        if content is None or content.status != int(Status.FETCH_SUCCESS):
+            return [_not_fetched(visit)]
+        return self.check(content)
 
     def check(self, content: Content) -> list[CheckedIndexDocument]:
         """The documents of a page, and of those inside it."""
@@ -79,6 +57,22 @@ class DocumentChecker:
             matches = spec.when is None or spec.when.matcher()(document.fields)
             given[spec.id] = spec.mapping.mapped(document).fields if matches else None
         return CheckedIndexDocument(found.url, "", given)
+
+
+def _not_fetched(visit: PageVisit) -> CheckedIndexDocument:
+    """What is told of a page that was not fetched."""
+    pages = visit.pages
+    targets = [record.url for record in visit.records if record.datum.status is Status.LINKED]
+    details = [record.datum.metadata.get(PROTOCOL_STATUS_KEY, "") for record in pages[-1:]]
+    details += [f"to {url}" for url in targets]
+    if not pages and isinstance(visit.rules, Deferred):
+        details.append(f"{visit.rules.reason} {visit.rules.detail}".strip())
+    if pages:
+        details += visit.reasons
+    reason = pages[-1].datum.status.label if pages else ", ".join(visit.reasons)
+    return CheckedIndexDocument(
+        visit.url, reason or "not fetched", {}, ", ".join(filter(None, details))
+    )
 
 
 def _page(content: Content, found: CheckedDocument) -> IndexablePage:

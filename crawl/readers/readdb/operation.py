@@ -22,11 +22,7 @@ Answer = TypeVar("Answer")
 
 def read(work: Work, read: Callable[[Snapshot], Answer], number: int | None) -> Answer:
     """What `read` makes of the current state of the CrawlDb, or of the one with a number."""
-    directory = work.directory
-    if number is None:
-        return directory.reading(read)
-    directory.require_timeline()
-    return read(directory.crawldb.snapshot(number))
+    return work.directory.reading(read, number)
 
 
 def run_stats(work: Work, options: StatsOptions) -> dict[str, Any]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from typing import Any
 
 from crawl.config import Config, Property
+from crawl.config.properties import CORE
 from crawl.config.render import distinct
+from crawl.declared import properties_in_use
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.masking import masked_setting
@@ -28,10 +29,13 @@ class Setting:
     """Whether the value, or a part of it, is a secret and not shown."""
 
 
-def settings_in_use(
-    config: Config, properties: Iterable[Property[Any]], *, show_secrets: bool = False
-) -> list[Setting]:
-    """The properties with their values, and the settings that Spark is given, by key; what
+def properties_of(config: Config) -> list[Property[Any]]:
+    """Ours, and those of the plugins that are active."""
+    return [*CORE.values(), *properties_in_use(config)]
+
+
+def settings_in_use(config: Config, *, show_secrets: bool = False) -> list[Setting]:
+    """All properties with their values, and the settings that Spark is given, by key; what
     somebody set is masked where it is a secret."""
     lines = [
         Setting(
@@ -42,7 +46,7 @@ def settings_in_use(
             each.kind.name,
             each.about,
         )
-        for each in distinct(properties)
+        for each in distinct(properties_of(config))
     ]
     for key, value in config.spark_settings().items():
         lines.append(Setting(key, value, "", config.given[key].origin, "text", "Given to Spark."))

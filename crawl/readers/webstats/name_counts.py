@@ -6,7 +6,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from crawl.model.answer_keys import CODE_KEY
 from crawl.model.arrow import as_array, as_mask, equals, required_schema, strings
 from crawl.model.status import DB_STATUSES, Status
 from crawl.readers.webstats.distribution import distribution_of
+from crawl.readers.webstats.options import NameKind
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of, encoded
 from crawl.storage.manifest import BucketFile
@@ -43,15 +43,6 @@ NO_SUFFIX = "(none)"
 """Stands for the suffix of a host that has none: an address, a name of one's own network."""
 _FETCHED_PLACES = [DB_STATUSES.index(status) for status in FETCHED]
 _UNFETCHED_PLACE = DB_STATUSES.index(Status.DB_UNFETCHED)
-
-
-class NameKind(StrEnum):
-    """By what is counted."""
-
-    HOST = "host"
-    DOMAIN = "domain"
-    SUFFIX = "suffix"
-    TLD = "tld"
 
 
 _NAMES: Mapping[NameKind, Callable[[str], str]] = {
@@ -89,6 +80,11 @@ class NameSummary:
     """How many names have so many URLs fetched."""
     sizes: Counter[int] = field(default_factory=Counter)
     """How many names have so many URLs."""
+
+    @property
+    def fetched(self) -> int:
+        """The URLs that are fetched."""
+        return sum(self.statuses[status.label] for status in FETCHED)
 
     def add(self, other: NameSummary) -> None:
         self.names += other.names

@@ -16,12 +16,15 @@ import numpy as np
 
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.hints import install
+from crawl.model.status import DB_STATUSES
 from crawl.printable import printable
 from crawl.storage.output_file import check_output_file, write_output_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+    from crawl.readers.webstats.name_counts import NameSummary
 
 FORMATS = ("svg", "png", "pdf")
 
@@ -59,20 +62,15 @@ def check_picture(address: str) -> None:
     check_output_file(address)
 
 
-def draw_names(
-    address: str,
-    kind: str,
-    sizes: Counter[int],
-    top: Sequence[tuple[str, Mapping[str, int]]],
-    title: str,
-) -> None:
+def draw_names(address: str, kind: str, summary: NameSummary, title: str) -> None:
     """Pages by rank, and the URLs of the largest names by status."""
-    bars = len(top[:_BARS])
-    with _picture(address, (11.5, max(4.2, 1.9 + 0.27 * bars))) as figure:
+    labels = [status.label for status in DB_STATUSES]
+    bars = [(name, dict(zip(labels, of, strict=True))) for name, of in summary.top[:_BARS]]
+    with _picture(address, (11.5, max(4.2, 1.9 + 0.27 * len(bars)))) as figure:
         figure.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
         ranks, statuses = figure.subplots(1, 2, width_ratios=(1, 1.25))
-        _draw_ranks(ranks, kind, sizes)
-        _draw_statuses(statuses, kind, top[:_BARS])
+        _draw_ranks(ranks, kind, summary.fetched_sizes)
+        _draw_statuses(statuses, kind, bars)
 
 
 def draw_codes(address: str, codes: Mapping[str, int], title: str) -> None:

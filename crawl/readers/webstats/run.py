@@ -22,13 +22,13 @@ from crawl.readers.webstats.link_counts import (
 )
 from crawl.readers.webstats.name_counts import (
     NameJob,
-    NameKind,
     NameSummary,
     by_size,
     count_codes,
     send_counts,
     summarize_names,
 )
+from crawl.readers.webstats.options import NameKind
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import PARSE_DATA, Segment

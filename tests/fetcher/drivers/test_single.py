@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -12,8 +12,8 @@ from crawl.config import Config
 from crawl.fetcher.drivers import single
 from crawl.fetcher.drivers.single import (
     FetchEnvironment,
+    PageFetcher,
     PageVisit,
-    fetch_each,
     is_allowlisted,
     robots_rules_for,
 )
@@ -27,6 +27,21 @@ from crawl.robots.rules import Basis, RobotRules
 from tests.fetcher.small_web import DUE, REFUSED, Page, SmallWeb
 
 NOBODY = FetchItem("", "", "", "", DUE)
+
+
+def fetch_each(
+    urls: Iterable[str],
+    config: Config,
+    environment: FetchEnvironment,
+    done: Callable[[PageVisit], None],
+    *,
+    redirects: int = 0,
+    metadata: Mapping[str, str] | None = None,
+) -> None:
+    """Fetches each URL, and calls `done` with it before the next is looked at."""
+    fetcher = PageFetcher(config, environment, redirects)
+    for url in urls:
+        done(fetcher.visit(url, metadata))
 
 
 @dataclass

@@ -229,12 +229,3 @@ def test_nobodys_own_rules_are_overwritten(tmp_path: Path) -> None:
     assert own.read_text() == "a.test param mine\n"
     own.write_text("# only an explanation\n")
     assert dust.write_rules(str(own), found, SystemClock()) == 0
-
-
-@pytest.mark.parametrize(
-    "bounds",
-    [DustBounds(min_support=1), DustBounds(min_values=1), DustBounds(max_exceptions=0.5)],
-)
-def test_bounds_that_cannot_be_meant(tmp_path: Path, bounds: DustBounds) -> None:
-    with pytest.raises(UsageError):
-        dust.check(bounds)

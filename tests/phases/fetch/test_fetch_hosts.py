@@ -17,7 +17,7 @@ from crawl.phases.fetch import run as fetch
 from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.run import FetchResult
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.checking import check
 from crawl.storage.chunks import CHUNKS, DONE
 from crawl.storage.crawl_dir import CrawlDir

@@ -22,7 +22,7 @@ from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tasks import HandOverTask
 from crawl.phases.gc.run import collect_garbage
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.robots.stored import StoredAnswer
 from crawl.rounds import LoopOptions
 from crawl.storage.checking import check

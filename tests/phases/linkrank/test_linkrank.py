@@ -19,7 +19,7 @@ from crawl.phases.linkrank.run import LinkRankOptions
 from crawl.phases.nodedumper import run as nodedumper
 from crawl.phases.nodedumper.run import NodeDumperOptions, NodeDumperResult
 from crawl.phases.scoreupdater import run as scoreupdater
-from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.webgraph.tasks import edges, listing, ranking, vectors
 from crawl.phases.webgraph.tasks.dump import ListFormat, NodeGroup, NodeValue
 from crawl.storage.checking import check

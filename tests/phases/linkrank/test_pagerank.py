@@ -24,7 +24,7 @@ from crawl.phases.linkrank import name_lists
 from crawl.phases.linkrank import run as linkrank
 from crawl.phases.linkrank.run import LinkRankOptions, LinkRankResult
 from crawl.phases.scoreupdater import run as scoreupdater
-from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.webgraph.tasks import edges, ranking
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir

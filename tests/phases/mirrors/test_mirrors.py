@@ -82,8 +82,6 @@ def test_nobodys_own_rules_are_overwritten(tmp_path: Path) -> None:
         mirrors.check_files(None, str(own))
     with pytest.raises(UsageError, match="need a file each"):
         mirrors.check_files(str(tmp_path / "one.txt"), f"{tmp_path}/one.txt")
-    with pytest.raises(UsageError, match="min_agreement"):
-        mirrors.check(MirrorBounds(min_agreement=0.3))
 
 
 def test_a_learnt_file_that_was_cut_is_one_line_before_any_work(

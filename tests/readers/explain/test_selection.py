@@ -13,7 +13,7 @@ from crawl.counters import Counters
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import DB_STATUSES
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.tasks.scan import select
 from crawl.phases.generate.tasks.selection import selection_of
 from crawl.readers.explain.selection import (

@@ -1,0 +1,122 @@
+"""One page, fetched or parsed, and one URL, without a crawl's folder and without a JVM."""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from dataclasses import asdict
+
+from crawl.api.page_results import FetchedPage, Link, ParsedPage, UrlCheck
+from crawl.clock import SystemClock
+from crawl.config import Config
+from crawl.errors import UsageError
+from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
+from crawl.fetcher.drivers.single import FetchEnvironment, PageFetcher, PageVisit
+from crawl.interfaces.chain_steps import filter_steps, normal_form, normalizer_steps
+from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, NormalizerChain
+from crawl.model.answer_keys import CODE_KEY
+from crawl.model.content import Content
+from crawl.model.status import Status
+from crawl.parsing.check import CheckedDocument, ParseChecker
+from crawl.robots.answer import Deferred
+from crawl.robots.read import read_rules
+
+
+def fetch_one(url: str, config: Config, *, redirects: int) -> FetchedPage:
+    """Asks for one page as a crawl would: robots.txt first, and every pause kept."""
+    if not isinstance(url, str):
+        raise UsageError(f"a URL is a text, not {url!r}")
+    with closing(Protocols(resolved_protocols(config), config)) as protocols:
+        means = FetchEnvironment(protocols.fetch, SystemClock(), time.sleep)
+        return _fetched(PageFetcher(config, means, redirects).visit(url))
+
+
+def _fetched(visit: PageVisit) -> FetchedPage:
+    pages = visit.pages
+    last = pages[-1] if pages else None
+    content = last.content if last is not None else None
+    rules = visit.rules
+    robots = (
+        "" if rules is None else str(rules.reason if isinstance(rules, Deferred) else rules.basis)
+    )
+    return FetchedPage(
+        url=last.url if last is not None else visit.url,
+        asked=visit.url,
+        status=last.datum.status.label if last is not None else "",
+        code=int(last.datum.metadata.get(CODE_KEY, 0)) if last is not None else 0,
+        content=content.body if content is not None else b"",
+        content_type=content.content_type if content is not None else "",
+        headers=dict(content.headers) if content is not None else {},
+        redirects=tuple(record.url for record in pages[:-1]),
+        reasons=visit.reasons,
+        robots=robots,
+    )
+
+
+def parse_one(
+    content: bytes, url: str, config: Config, *, content_type: str, headers: dict[str, str]
+) -> ParsedPage:
+    """Parses one page in the parser's own process, which bounds its time and memory."""
+    if not isinstance(content, bytes | bytearray | memoryview):
+        raise UsageError(f"a page is bytes, not {type(content).__name__}: encode it first")
+    page = Content(
+        url,
+        bytes(content),
+        content_type,
+        200,
+        SystemClock().now_ms(),
+        headers={name.lower(): value for name, value in headers.items()},
+        status=int(Status.FETCH_SUCCESS),
+    )
+    with ParseChecker(config) as checker:
+        documents = checker.check(page).documents
+    return _parsed(documents[0])
+
+
+def _parsed(document: CheckedDocument) -> ParsedPage:
+    return ParsedPage(
+        url=document.url,
+        status=document.status,
+        message=document.message,
+        title=document.title,
+        text=document.text,
+        main_text=document.main_text,
+        language=document.language,
+        mime_type=document.mime_type,
+        charset=document.charset,
+        canonical=document.canonical,
+        directives=tuple(document.directives.split()),
+        metadata=dict(document.metadata),
+        links=tuple(
+            Link(link.link.url, link.link.anchor, link.link.rel, link.kept_as, link.reason)
+            for link in document.links
+        ),
+        fields={each.name: each.values for each in document.fields},
+        field_problems={each.name: each.problem for each in document.fields if each.problem},
+    )
+
+
+def check_one_url(url: str, config: Config) -> UrlCheck:
+    """Asks the configured normalizers, then the filters."""
+    if not isinstance(url, str):
+        raise UsageError(f"a URL is a text, not {url!r}")
+    normalizing = normalizer_steps(
+        NormalizerChain.from_config(config), url, config[URLNORMALIZER_LOOP_COUNT]
+    )
+    normal = normal_form(url, normalizing)
+    filtering = () if normal is None else filter_steps(FilterChain.from_config(config), normal)
+    rejection = next((step for step in filtering if step.reason is not None), None)
+    return UrlCheck(
+        url,
+        normal,
+        normal is not None and rejection is None,
+        rejection.plugin if rejection else "",
+        (rejection.reason or "") if rejection else "",
+        (*(asdict(step) for step in normalizing), *(asdict(step) for step in filtering)),
+    )
+
+
+def is_allowed_by(robots_txt: bytes | str, url: str, agents: tuple[str, ...]) -> bool:
+    """Whether a robots.txt of these bytes allows the URL."""
+    raw = robots_txt.encode() if isinstance(robots_txt, str) else robots_txt
+    return read_rules(raw, agents).allows(url)

@@ -1,0 +1,1 @@
+"""Which URLs the filters accept."""

@@ -1,0 +1,1 @@
+"""URLs in normal form, step by step."""

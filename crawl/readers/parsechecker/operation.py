@@ -1,0 +1,102 @@
+"""parsechecker as an operation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from crawl.config import Config
+from crawl.errors import UsageError
+from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.view import Line, View
+from crawl.operations.work import Work
+from crawl.printable import printable
+from crawl.readers.page_options import check_source, redirect_limit
+from crawl.readers.parsechecker.options import ParsecheckerOptions
+
+NOT_PARSED = 1
+_MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+", re.IGNORECASE)
+
+
+def check(config: Config, options: ParsecheckerOptions) -> None:
+    """Raises UsageError for options that cannot be meant."""
+    if options.force_as and not _MIME_TYPE.fullmatch(options.force_as):
+        raise UsageError(f"--force-as {options.force_as!r} is no MIME type, such as text/html")
+    _pairs(options.metadata)
+
+
+def _pairs(metadata: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for text in metadata:
+        key, sign, value = text.partition("=")
+        if not sign or not key:
+            raise UsageError(f"--md {text}: expected KEY=VALUE")
+        pairs[key] = value
+    return pairs
+
+
+def run(work: Work, options: ParsecheckerOptions) -> Iterator[dict[str, Any]]:
+    from crawl.fetcher.drivers.single import PageFetcher
+    from crawl.interfaces.chains import NormalizerChain
+    from crawl.readers.parsechecker.checked_page import PageChecker
+    from crawl.readers.polite_requests import polite_requests
+
+    check_source(work, options.urls, options.file, options.url)
+    metadata = _pairs(options.metadata)
+    with PageChecker(work.config, options) as checker:
+        if options.file is not None:
+            yield checker.check_file(options.file, options.url, metadata, work.clock)
+            return
+        urls = work.incoming(options.urls)
+        normalizers = NormalizerChain.from_config(work.config)
+        with polite_requests(work) as means:
+            redirects = redirect_limit(work.config, follow=options.follow_redirects)
+            fetcher = PageFetcher(work.config, means, redirects)
+            for url in filter(str.strip, urls):
+                normal = normalizers.normalize(url) if options.normalize else url
+                if normal is None:
+                    work.remark(f"{printable(url)} is no URL")
+                    yield checker.check_nothing(url)
+                else:
+                    yield checker.check_visit(fetcher.visit(normal, metadata))
+
+
+def render(page: dict[str, Any], asked: Asked) -> View:
+    from crawl.readers.parsechecker.page_view import page_lines
+
+    return [Line(line) for line in page_lines(page)]
+
+
+OPERATION = Operation(
+    name="parsechecker",
+    method="",
+    options=ParsecheckerOptions,
+    result=dict[str, Any],
+    check=check,
+    run=run,
+    render=render,
+    code=lambda page, asked: 0 if page["parsed"] else NOT_PARSED,
+    place=Place.NOWHERE,
+    streams=True,
+    help="""
+    Fetch and parse pages, and show all that the crawl would make of them: type, charset,
+    title, language, signature, directives, metadata, fields, and of each link whether it is kept.
+    A field of parsefilter.fields.file bears the rule that gave it, or why nothing was found.
+
+    A page is fetched as `crawl fetch` would: robots.txt is asked first and obeyed, and pauses
+    are kept, also between URLs of one host (fetcher.server.delay). For hosts of your own see
+    http.robot.rules.allowlist. Exit code 1: a page could not be fetched or parsed.
+
+    With --listen each client sends a URL a line and is answered as on stdin; all of them
+    together are one visitor, who keeps every pause. A host whose robots.txt cannot be had is
+    left alone for http.robots.503.defer.visits.delay. Ctrl-C ends it with exit code 0.
+    """,
+    examples=(
+        "crawl parsechecker https://example.org/ -D http.agent.name=mybot",
+        "crawl parsechecker https://example.org/a.pdf --dump-text -D http.agent.name=mybot",
+        "crawl parsechecker --file page.html --url https://example.org/ --force-as text/html",
+        "crawl parsechecker --stdin --json < urls.txt -D plugin.parser=html-soup",
+        "crawl parsechecker --listen 9000 --keep-client-cnx-open --json -D http.agent.name=mybot",
+    ),
+)

@@ -1,0 +1,1 @@
+"""Which URLs a robots.txt allows."""
