@@ -31,7 +31,7 @@ from pathlib import Path
 from crawl.tables.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import fetch
+from crawl.phases.fetch import run as fetch
 from crawl.storage.crawl_dir import CrawlDir
 settings = json.loads(sys.argv[2])
 config = Config.of(settings["values"], settings["files"])
