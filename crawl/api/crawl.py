@@ -28,7 +28,6 @@ from crawl.facade.graph import Graph
 from crawl.facade.host_graphs import HostGraphs
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
-from crawl.facade.rounds import Rounds
 from crawl.operations.registry import OURS, operations_of
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -55,7 +54,6 @@ _REDIRECTS = 5
 
 
 class Crawl(
-    Rounds,
     Graph,
     HostGraphs,
     Maintenance,

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from crawl.phases.dedup.operation import DuplicatesResult
     from crawl.phases.export.operation import ExportedDataset
     from crawl.phases.index.shown import IndexingResult
+    from crawl.rounds.results import PlannedStep, RunResult
 
 
 def plan(
@@ -165,6 +166,130 @@ def list_properties(
 
 class Methods(Handle):
     """Every operation on a crawl."""
+
+    def run(
+        self,
+        *,
+        urls: Iterable[str] | str = (),
+        files: Iterable[str | Path] | str | Path = (),
+        rounds: int | None = None,
+        until_empty: bool = False,
+        top_n: int = 50000,
+        num_fetchers: int | None = None,
+        threads: int | None = None,
+        time_limit_min: float | None = None,
+        add_days: float = 0.0,
+        wait: str | None = None,
+        overlap: bool | None = None,
+        then: Iterable[str] | str = (),
+        steal_lock: bool = False,
+    ) -> RunResult:
+        """Crawl in rounds of generate, fetch, parse and updatedb, all in one Spark session; one
+        round, unless told otherwise.
+
+        A round that was interrupted, by whatever, is finished first: run the same command again.
+        A file .STOP in the crawl's folder ends the crawl after the step under way; Ctrl-C ends
+        it now, gracefully, with exit code 130. Exit code 1: nothing was due. Hosts that do not
+        answer are left alone for longer each time (`crawl status`), and do not hold up the
+        others.
+
+        `then` takes what the rounds brought into links, ranks, duplicates and the index, each
+        step as its command does it without options, in the order in which they build on each
+        other. A step that has nothing to do is passed over. Nothing follows an interruption or a
+        .STOP: run the same command again.
+
+        `urls`: URLs to inject first, as `inject` does.
+
+        `files`: Seed file or folder to inject first (repeatable).
+
+        `rounds`: At most this many; -1: any number (default: 1).
+
+        `until_empty`: Any number of rounds, until nothing is due now.
+
+        `top_n`: At most this many URLs per round.
+
+        `num_fetchers`: Parts of a fetch list, each fetched by a task (default: one a task slot
+        of the cluster).
+
+        `threads`: Threads per task (default: the configuration's, else 50).
+
+        `time_limit_min`: Minutes that one fetch may take; what is left stays due; -1: any
+        (default: the configuration's, else 180).
+
+        `add_days`: Fetch also what becomes due within this many days, each URL once.
+
+        `wait`: Where nothing is due, look again after this time (30s, 10m, 2h, 1d), or as soon
+        as a host in backoff may be asked again.
+
+        `overlap`: With `until_empty` or `rounds` -1: parse, updatedb and generate while the next
+        list is fetched (default: crawl.rounds.overlap).
+
+        `then`: What follows the rounds: invertlinks, webgraph, linkrank, hostgraph,
+        scoreupdater, dedup, updatehostdb, index, clean. With `wait` it follows each of them.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.run(rounds=2).rounds[0].fetched
+        >>> [step.is_done for step in web.run(then=["dedup"]).after]
+        """
+        done: RunResult = self._do("run", "run", locals())
+        return done
+
+    def plan_rounds(
+        self,
+        *,
+        urls: Iterable[str] | str = (),
+        files: Iterable[str | Path] | str | Path = (),
+        rounds: int | None = None,
+        until_empty: bool = False,
+        top_n: int = 50000,
+        num_fetchers: int | None = None,
+        threads: int | None = None,
+        time_limit_min: float | None = None,
+        add_days: float = 0.0,
+        wait: str | None = None,
+        overlap: bool | None = None,
+        then: Iterable[str] | str = (),
+        steal_lock: bool = False,
+    ) -> list[PlannedStep]:
+        """What `run` would do with these options: every step in order, and the command that does
+        the same. Nothing is done.
+
+        `urls`: URLs to inject first, as `inject` does.
+
+        `files`: Seed file or folder to inject first (repeatable).
+
+        `rounds`: At most this many; -1: any number (default: 1).
+
+        `until_empty`: Any number of rounds, until nothing is due now.
+
+        `top_n`: At most this many URLs per round.
+
+        `num_fetchers`: Parts of a fetch list, each fetched by a task (default: one a task slot
+        of the cluster).
+
+        `threads`: Threads per task (default: the configuration's, else 50).
+
+        `time_limit_min`: Minutes that one fetch may take; what is left stays due; -1: any
+        (default: the configuration's, else 180).
+
+        `add_days`: Fetch also what becomes due within this many days, each URL once.
+
+        `wait`: Where nothing is due, look again after this time (30s, 10m, 2h, 1d), or as soon
+        as a host in backoff may be asked again.
+
+        `overlap`: With `until_empty` or `rounds` -1: parse, updatedb and generate while the next
+        list is fetched (default: crawl.rounds.overlap).
+
+        `then`: What follows the rounds: invertlinks, webgraph, linkrank, hostgraph,
+        scoreupdater, dedup, updatehostdb, index, clean. With `wait` it follows each of them.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> [each.command for each in web.plan_rounds(rounds=2)]
+        """
+        done: list[PlannedStep] = self._do("run", "plan_rounds", locals())
+        return done
 
     def inject(
         self,

@@ -203,7 +203,11 @@ class _Call:
         from crawl.spark.engine import SparkEngine
         from crawl.storage.crawl_dir import CrawlDir
 
-        observer = TerminalObserver(quiet=self._face.quiet or not self._shows_progress())
+        observer = TerminalObserver(
+            quiet=self._face.quiet or not self._shows_progress(),
+            command=self._name,
+            has_tables=not self._face.json,
+        )
         with (
             SparkEngine(asked.config, self._face.spark(), self._name) as engine,
             self._lines(asked) as lines,
@@ -214,23 +218,30 @@ class _Call:
                 done = perform(self._operation, work, asked.options)
                 if self._operation.streams:
                     with closing(done) as answers:
-                        return max((self._show(each, asked) for each in answers), default=0)
+                        return max(
+                            (self._show(each, asked, observer) for each in answers), default=0
+                        )
             except Interrupted as interrupted:
                 if interrupted.result is None:
                     remark(f"{self._name}: {interrupted}")
                     return INTERRUPTED
-                return self._show(interrupted.result, asked)
-        return self._show(done, asked)
+                return self._show(interrupted.result, asked, observer)
+        return self._show(done, asked, observer)
 
     def _shows_progress(self) -> bool:
         return self._operation.uses_spark or self._operation.has_progress
 
-    def _show(self, done: Any, asked: Asked) -> int:
+    def _show(self, done: Any, asked: Asked, observer: TerminalObserver) -> int:
         operation = self._operation
         if self._face.json:
             print_json(operation.values(done, asked), indent=None if operation.streams else 1)
-        else:
-            print_view(self._name, operation.render(done, asked))
+        if not self._face.json or operation.has_notes_for_programs:
+            print_view(
+                self._name,
+                operation.render(done, asked),
+                only_notes=self._face.json,
+                is_first=not observer.has_printed,
+            )
         if operation.streams:
             sys.stdout.flush()
         return operation.code(done, asked)

@@ -7,11 +7,10 @@ is read. It tells only of what a crawl has: whoever never made a LinkDb is not t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
+from crawl.driver.behind import BehindTable
 from crawl.errors import StorageError
-from crawl.hints import command
 from crawl.model.derived_tables import (
     DOMAINGRAPH,
     HOSTDB,
@@ -66,33 +65,6 @@ class DerivedFacts:
     parsed: frozenset[str] = frozenset()
     runs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """What phases last worked from, by their names."""
-
-
-@dataclass(frozen=True, slots=True)
-class BehindTable:
-    """A table that is behind what it is made from."""
-
-    table: str
-    """As people call it: "LinkDb"."""
-    step: str
-    """The command that brings it up to date."""
-    reason: str
-    options: tuple[str, ...] = ()
-    """What the command takes beside the crawl's folder."""
-
-    def line(self, crawl_dir: str) -> str:
-        """In a line, with the command."""
-        return f"{self.table} is behind: {self.reason}; `{self.command(crawl_dir)}`"
-
-    def command(self, crawl_dir: str) -> str:
-        """The command line that brings it up to date."""
-        return command(self.step, crawl_dir, *self.options)
-
-    def values(self, crawl_dir: str) -> dict[str, Any]:
-        """For programs."""
-        values = asdict(self)
-        del values["options"]
-        return {**values, "command": self.command(crawl_dir)}
 
 
 def behind(facts: DerivedFacts) -> list[BehindTable]:

@@ -50,14 +50,6 @@ def segment_names(segments: Iterable[str] | str) -> tuple[str, ...]:
     return names
 
 
-def step_names(then: Iterable[str] | str) -> list[str]:
-    """The names in a list of steps; each may be several, with commas between them."""
-    given = (then,) if isinstance(then, str) else _as_tuple("then", then)
-    for each in given:
-        check_text("then", each)
-    return [name.strip() for each in given for name in each.split(",") if name.strip()]
-
-
 def file_paths(files: Iterable[str | Path] | str | Path) -> tuple[str, ...]:
     """The paths in a list of files, or the one path that was given instead of a list."""
     paths = (files,) if isinstance(files, str | Path) else _as_tuple("files", files)

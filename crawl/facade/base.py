@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -17,29 +17,7 @@ from crawl.storage.crawl_dir import CrawlDir
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from crawl.rounds.lanes import RoundObserver
-    from crawl.rounds.on_spark import Displays
     from crawl.tables.runner import Runner
-
-
-def _notebook_displays() -> Displays:
-    from crawl.facade.progress import notebook_displays
-
-    return notebook_displays()
-
-
-def _no_displays() -> Displays:
-    import logging
-
-    from crawl.rounds.on_spark import Displays
-
-    return Displays(notice=logging.getLogger("crawl").info)
-
-
-def _logging_observer() -> RoundObserver:
-    from crawl.facade.logged import LoggingObserver
-
-    return LoggingObserver()
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +25,6 @@ class HandleHooks:
     """What differs between a notebook and a command line."""
 
     application: str = "crawl"
-    displays: Callable[[], Displays] = _notebook_displays
-    observer: Callable[[], RoundObserver] = _logging_observer
 
 
 class Handle(NewHandle):
@@ -61,10 +37,7 @@ class Handle(NewHandle):
         spark: SparkOptions,
         hooks: HandleHooks | None = None,
     ) -> None:
-        self._hooks = hooks or HandleHooks(
-            displays=_no_displays if spark.quiet else _notebook_displays
-        )
-        super().__init__(directory, config, spark, self._hooks.application)
+        super().__init__(directory, config, spark, (hooks or HandleHooks()).application)
         self._directory = directory
 
     @property
@@ -81,9 +54,6 @@ class Handle(NewHandle):
         self._require_open()
         yield
 
-    def _drop_session(self) -> None:
-        self._engine.close()
-
     def _spark(self) -> SparkSession:
         return self._engine.open_session()
 
@@ -98,4 +68,4 @@ class Handle(NewHandle):
     def _task_slots(self, session: SparkSession) -> int:
         from crawl.spark.cores import task_slots
 
-        return task_slots(session, self._hooks.displays().notice)
+        return task_slots(session, self._plain_work.notice)

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from crawl.operations.results import Interrupted, PhaseResult, html_table, phase_result, reported
-from crawl.rounds.results import AfterResult, RoundResult
+from crawl.operations.results import Interrupted, PhaseResult, phase_result, reported
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,36 +27,3 @@ class HostGraphResult(PhaseResult):
 
     top: tuple[Mapping[str, Any], ...] = ()
     """The first hosts or domains by harmonic centrality, as rows of the table."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunResult:
-    """What a run over rounds did."""
-
-    ending: str
-    """Why there was no further round: `rounds_done`, `nothing_due`, `stop_file` …"""
-    rounds: tuple[RoundResult, ...]
-    hosts_waiting: int = 0
-    """Hosts with due URLs that the last generate left out, because they answer nothing."""
-    next_host_ms: int | None = None
-    """When the first of them may be asked again, in milliseconds since 1970."""
-    is_started: bool = True
-    """False where a stop file was there before the first step."""
-    after: tuple[AfterResult, ...] = ()
-    """What followed the rounds, each time that it did."""
-
-    def _repr_html_(self) -> str:
-        columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]
-        rows = [
-            [
-                done.number,
-                done.fetched,
-                done.new,
-                done.gone,
-                done.retried,
-                done.redirects,
-                done.left_for_later,
-            ]
-            for done in self.rounds
-        ]
-        return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)

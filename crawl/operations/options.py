@@ -240,7 +240,10 @@ def read_value(field: Field, value: object, face: Face, *, is_text: bool = False
     try:
         if is_text and field.option.parse is not None and isinstance(value, str):
             value = field.option.parse(value)
-        return msgspec.convert(_plain(field, value), field.type, strict=not is_text)
+        read = msgspec.convert(_plain(field, value), field.type, strict=not is_text)
+        if read != read:  # within all bounds to msgspec, and no number to anybody
+            raise ValueError
+        return read
     except (msgspec.ValidationError, ValueError, TypeError):
         expected = expected_text(field)
         raise UsageError(f"{field.spelled(face)}: expected {expected}, got {value!r}") from None

@@ -11,7 +11,9 @@ import click
 import pytest
 
 from crawl.cli.main import crawl as cli
+from crawl.operations.options import fields_of
 from crawl.rounds import AFTER_ROUNDS, NOTHING_MORE, CrawlParams, RoundOptions, task_graph
+from crawl.rounds.options import RunOptions
 from tests.airflow.pretended import DAG_FILE, AirflowException, AirflowSkipException, parsed
 
 PHASES = ("generate", "fetch", "parse", "updatedb")
@@ -75,8 +77,25 @@ def test_the_parameters_are_those_that_a_round_knows(monkeypatch: pytest.MonkeyP
     assert set(params) == set(CrawlParams.__annotations__)
     usual = RoundOptions()
     assert (params["top_n"].default, params["threads"].default) == (usual.top_n, usual.threads)
-    assert params["rounds"].maximum == 5
+    assert (params["rounds"].minimum, params["rounds"].maximum) == (1, 5)
     assert all(param.description for param in params.values())
+
+
+def test_a_parameter_is_declared_by_the_option_of_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    params = parsed(monkeypatch).dag["params"]
+    fields = {field.name: field for field in fields_of(RunOptions)}
+    for name, option, kind in (
+        ("seeds", "files", "array"),
+        ("top_n", "top_n", "integer"),
+        ("num_fetchers", "num_fetchers", ["null", "integer"]),
+        ("threads", "threads", "integer"),
+        ("time_limit_min", "time_limit_min", "number"),
+        ("after", "then", "array"),
+    ):
+        assert (params[name].type, params[name].description) == (kind, fields[option].help)
+    assert {params[name].minimum for name in ("top_n", "num_fetchers", "threads")} == {1}
+    assert (params["num_fetchers"].default, params["time_limit_min"].default) == (None, 180)
+    assert (params["seeds"].default, params["seeds"].items) == ([], {"type": "string"})
 
 
 @pytest.mark.parametrize(

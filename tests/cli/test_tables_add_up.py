@@ -13,7 +13,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawl.cli.common.rounds_view import limit_lines, round_rows, total_rows
 from crawl.cli.common.terminal import print_view
 from crawl.config import Config
 from crawl.model.status import Status
@@ -24,6 +23,7 @@ from crawl.phases.updatedb.operation import render
 from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.rounds import LoopOptions
 from crawl.rounds.results import RoundResult
+from crawl.rounds.shown import limit_lines, round_rows, total_rows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from crawl.tables.runner import InProcess

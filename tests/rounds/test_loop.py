@@ -27,7 +27,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, Segment
 from crawl.tables.runner import InProcess
 from tests.phases.made import DAY, NOW, records_of
-from tests.phases.round_loops import Diary, SetClock
+from tests.phases.round_loops import Diary, SetClock, work_in_process
 from tests.phases.scripted_web import PLAYED, Scene, Script
 
 pytestmark = pytest.mark.slow
@@ -73,12 +73,9 @@ class Played:
             "sleep": self._sleep,
         }
         round_loop = RoundLoop(
+            work_in_process(self.directory, self.config, self.clock, diary or Diary()),
             InProcess(),
-            self.directory,
-            self.config,
             loop=loop,
-            clock=self.clock,
-            observer=diary or Diary(),
             **{**usual, **more},
         )
         return round_loop.run((str(self.seeds),) if seeded else ())

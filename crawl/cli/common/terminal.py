@@ -11,6 +11,7 @@ from crawl.cli.common.output import (
     print_table,
     remark,
 )
+from crawl.cli.common.rounds_view import RoundsView
 from crawl.operations.events import Notice, Progressed, Remark, StepBegan, StepEnded
 from crawl.operations.view import Cells, Highlighted, Line, Note, Table, View
 from crawl.telemetry import logs
@@ -20,7 +21,8 @@ from crawl.telemetry.progress import BarDisplay, LineDisplay, ProgressDisplay, d
 class TerminalObserver:
     """Draws progress and prints remarks, on stderr; without progress where it is to be quiet."""
 
-    def __init__(self, *, quiet: bool) -> None:
+    def __init__(self, *, quiet: bool, command: str = "", has_tables: bool = True) -> None:
+        self._rounds = RoundsView(command, quiet, has_tables)
         has_bars = sys.stderr.isatty() and not logs.is_json()
         kind = BarDisplay if has_bars else LineDisplay
         self.progress_seconds: float | None = None if quiet else kind.poll_seconds
@@ -40,15 +42,21 @@ class TerminalObserver:
                 if (display := self._displays.pop(step, None)) is not None:
                     display.close()
             case _:
-                pass
+                self._rounds.on_event(event)
+
+    @property
+    def has_printed(self) -> bool:
+        """Whether there is a table on stdout already."""
+        return self._rounds.has_printed
 
 
-def print_view(command: str, view: View, *, only_notes: bool = False) -> None:
+def print_view(
+    command: str, view: View, *, only_notes: bool = False, is_first: bool = True
+) -> None:
     """Prints what there is to see. Where nothing stands above it, a table needs no empty line."""
-    is_first = True
     for part in view:
         if isinstance(part, Note):
-            remark(f"{command}: {part.text}")
+            remark(part.text if part.is_continued else f"{command}: {part.text}")
             continue
         if only_notes:
             continue

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.results import reported
 from crawl.operations.work import Work
 from crawl.phases.clean.options import CleanOptions
 from crawl.phases.index.shown import IndexingResult, render
+
+if TYPE_CHECKING:
+    from crawl.config import Config
+
+
+def check(config: Config, options: CleanOptions) -> None:
+    from crawl.phases.clean import run as driver
+
+    driver.check(config, options)
 
 
 def run(work: Work, options: CleanOptions) -> IndexingResult:
@@ -47,6 +56,7 @@ OPERATION = Operation(
     options=CleanOptions,
     result=IndexingResult,
     run=run,
+    check=check,
     render=render,
     values=values,
     uses_spark=True,

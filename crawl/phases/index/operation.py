@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crawl.errors import NothingToDo
 from crawl.operations.operation import Asked, Due, Operation
@@ -10,6 +10,15 @@ from crawl.operations.results import reported
 from crawl.operations.work import Work
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.shown import IndexingResult, render
+
+if TYPE_CHECKING:
+    from crawl.config import Config
+
+
+def check(config: Config, options: IndexOptions) -> None:
+    from crawl.phases.index import run as driver
+
+    driver.check(config, options)
 
 
 def run(work: Work, options: IndexOptions) -> IndexingResult:
@@ -60,6 +69,7 @@ OPERATION = Operation(
     options=IndexOptions,
     result=IndexingResult,
     run=run,
+    check=check,
     render=render,
     values=values,
     uses_spark=True,
