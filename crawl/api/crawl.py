@@ -24,7 +24,6 @@ from crawl.api.methods import Methods, list_plugins, list_properties, plan
 from crawl.api.tables import Tables
 from crawl.declared import load_configuration
 from crawl.errors import UsageError
-from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
 from crawl.operations.registry import OURS, operations_of
 from crawl.spark.runners import SparkOptions
@@ -52,7 +51,6 @@ _REDIRECTS = 5
 
 
 class Crawl(
-    Maintenance,
     Readers,
     Tables,
     Methods,

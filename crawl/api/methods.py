@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from crawl.operations.results import PhaseResult
     from crawl.phases.dedup.operation import DuplicatesResult
     from crawl.phases.export.operation import ExportedDataset
+    from crawl.phases.gc.operation import GarbageResult
     from crawl.phases.hostgraph.operation import HostGraphResult
     from crawl.phases.index.shown import IndexingResult
     from crawl.rounds.results import PlannedStep, RunResult
@@ -1453,6 +1454,56 @@ class Methods(Handle):
         >>> web.linkstats(top=5)["top"]
         """
         done: dict[str, Any] = self._do("linkstats", "linkstats", locals())
+        return done
+
+    def snapshots(self) -> list[dict[str, Any]]:
+        """The kept states of the CrawlDb, the current one last.
+
+        >>> [state["snapshot"] for state in web.snapshots()]
+        """
+        done: list[dict[str, Any]] = self._do("snapshots", "snapshots", locals())
+        return done
+
+    def snapshot_files(self) -> list[str]:
+        """The Parquet files of the CrawlDb's current state, for programs that read them.
+
+        >>> duckdb.read_parquet(web.snapshot_files())
+        """
+        done: list[str] = self._do("snapshots", "snapshot_files", locals())
+        return done
+
+    def rollback(self, to: int | None = None, *, steal_lock: bool = False) -> PhaseResult:
+        """Make an older state of the CrawlDb of the crawl the current one.
+
+        Without `to` that is the newest whole one before it. Nothing is deleted: `crawl
+        snapshots` still lists the newer states, and rolling forward is the same command.
+        Segments stay as they are.
+
+        `to`: The snapshot (default: the newest whole one before the current).
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.rollback().snapshot
+        """
+        done: PhaseResult = self._do("rollback", "rollback", locals())
+        return done
+
+    def gc(self, keep: int | None = None, *, steal_lock: bool = False) -> GarbageResult:
+        """Forget old snapshots of the CrawlDb of the crawl and delete files that no kept one names,
+        and what killed commands left unfinished. Writers do this themselves; run it to keep
+        fewer.
+
+        A reader whose snapshot is forgotten meanwhile starts again with the current one; only
+        jobs of your own that read the files by name (`crawl snapshots --files`, the Spark
+        format) must be run again.
+
+        `keep`: Snapshots to keep (default: crawldb.snapshots.keep).
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.gc(keep=1).counters["files_deleted"]
+        """
+        done: GarbageResult = self._do("gc", "gc", locals())
         return done
 
     def check(self, *, deep: bool = False) -> list[dict[str, str]]:
