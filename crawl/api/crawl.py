@@ -24,7 +24,6 @@ from crawl.api.methods import Methods, list_plugins, list_properties, plan
 from crawl.api.tables import Tables
 from crawl.declared import load_configuration
 from crawl.errors import UsageError
-from crawl.facade.readers import Readers
 from crawl.operations.registry import OURS, operations_of
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -51,7 +50,6 @@ _REDIRECTS = 5
 
 
 class Crawl(
-    Readers,
     Tables,
     Methods,
 ):

@@ -1543,3 +1543,24 @@ class Methods(Handle):
         """
         done: PhaseResult = self._do("rebucket", "rebucket", locals())
         return done
+
+    def explain(self, url: str, *, robots: bool = False, inlinks: int = 5) -> dict[str, Any]:
+        """Show everything that the crawl's folder knows about a URL, and what happens to it next.
+
+        Its record and how it came to be, what segments say about it, what normalizers and
+        filters make of it, when it is due and why generate would select it or not, who links to
+        it; what the HostDb knows of its host, and what bound and pause follow from it; what its
+        host's robots.txt said, and when it was asked. Spark is started only where
+        generate.max.count.expr or generate.fetch.delay.expr is given, to evaluate it. Nothing is
+        sent unless `robots` is given. Exit code 1: nothing is known about the URL.
+
+        `url`: The URL.
+
+        `robots`: Ask the host's robots.txt anew, politely.
+
+        `inlinks`: List at most this many pages that link to it.
+
+        >>> web.explain("https://example.org/")["next"]
+        """
+        done: dict[str, Any] = self._do("explain", "explain", locals())
+        return done

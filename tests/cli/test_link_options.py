@@ -95,9 +95,6 @@ def test_lists_tell_programs_how_many(crawl: Caller, linked: Path, tmp_path: Pat
         edges = gzip.decompress((graph / "edges.txt.gz").read_bytes()).splitlines()
         assert told == {f"{group}s": len(vertices), "links": len(edges), "folder": str(graph)}
         assert len(vertices) == 3
-    # hosts, where nobody says
-    anew = ("--format", "cc", "--output", graph, "--overwrite", "--json")
-    assert crawl("nodedumper", linked, *anew).json["hosts"] == 3
 
 
 def test_lists_for_file_fields(crawl: Caller, linked: Path, tmp_path: Path) -> None:
@@ -147,6 +144,8 @@ def test_a_page_that_is_not_there_is_null(crawl: Caller, linked: Path) -> None:
         ("nodedumper {} --scores --top 3 --overwrite", "go with --output FOLDER"),
         ("nodedumper {} --scores --top 3 --max", "go with --group"),
         ("nodedumper {} --scores --top 3 --group host --sum --max", "one of --sum and --max"),
+        ("nodedumper {} --format cc --output x", "--group: it is needed"),
+        ("nodedumper {} --group host --format cc", "--output: it is needed"),
         ("nodedumper {} --top 3", "give one of --inlinks, --outlinks, --scores and --format cc"),
         ("nodedumper {} --scores --output x --format xml", "expected one of text, json, parquet"),
         ("nodedumper {} --scores --inlinks --top 3", "give one of --inlinks, --outlinks"),

@@ -121,5 +121,8 @@ class GraphDumpOptions:
             faces=Face.COMMAND_LINE,
         ),
     ] = GraphFormat.COMMON_CRAWL
-    group: Annotated[NodeGroup, option("The graph of hosts, or that of domains.")] = NodeGroup.HOST
+    group: Annotated[
+        NodeGroup,
+        option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE),
+    ] = NodeGroup.HOST
     overwrite: Annotated[bool, option("Replace an older graph in FOLDER.")] = False
