@@ -20,7 +20,7 @@ from crawl.printable import CELL, json_text, printable, printable_lines
 from crawl.telemetry import logs
 
 if TYPE_CHECKING:
-    from crawl.facade.results import PhaseResult
+    from crawl.operations.results import PhaseResult
 
 _log = logging.getLogger(__name__)
 
