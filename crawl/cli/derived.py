@@ -18,9 +18,9 @@ from typing import Any
 import click
 
 from crawl.cli import face_options
-from crawl.cli.common.output import print_json, remark
-from crawl.cli.common.terminal import TerminalObserver, print_view
-from crawl.cli.common.url_lines import decoded_argument
+from crawl.cli.output import print_json, remark
+from crawl.cli.terminal import TerminalObserver, print_view
+from crawl.cli.url_lines import decoded_argument
 from crawl.config import Config
 from crawl.errors import NothingToDo, UsageError
 from crawl.operations.interrupt import INTERRUPTED
@@ -255,7 +255,7 @@ class _Call:
                 raise UsageError("--listen-address and --keep-client-cnx-open go with --listen")
             yield None
             return
-        from crawl.cli.common.line_server import Listen, incoming_urls
+        from crawl.cli.line_server import Listen, incoming_urls
 
         listen = None
         if face.listen is not None:

@@ -7,7 +7,7 @@ from typing import Any
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.hostgraph import run as hostgraph

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawl.cli.common.output import print_table, remark
+from crawl.cli.output import print_table, remark
 from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
 from crawl.rounds.shown import round_rows
 

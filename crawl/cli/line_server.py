@@ -22,8 +22,8 @@ from typing import Any, TypeVar
 
 import click
 
-from crawl.cli.common.output import remark
-from crawl.cli.common.url_lines import requested_urls
+from crawl.cli.output import remark
+from crawl.cli.url_lines import requested_urls
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.operations.interrupt import sigterm_interrupts
 

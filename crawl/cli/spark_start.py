@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TextIO
 
-from crawl.cli.common.output import remark
+from crawl.cli.output import remark
 from crawl.telemetry import logs
 
 MESSAGE = "Spark is starting …"

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.common.line_server import LONGEST_LINE, MOST_CLIENTS, LineServer, Listen, started
+from crawl.cli.line_server import LONGEST_LINE, MOST_CLIENTS, LineServer, Listen, started
 from crawl.errors import EnvironmentFault
 from crawl.synthetic.web import PageKind, Settings, Web, before_robots, concurrency, gaps, running
 from tests.cli.calling import Caller

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl.cli.common.nutch_syntax import NOT_YET, check_nutch_syntax
+from crawl.cli.nutch_syntax import NOT_YET, check_nutch_syntax
 from crawl.errors import UsageError
 from crawl.operations.registry import OURS
 from tests.cli.calling import Caller

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from crawl.cli.common.output import echo_columns, print_json
+from crawl.cli.output import echo_columns, print_json
 from crawl.errors import UsageError
 
 stdin_option = click.option(

@@ -4,8 +4,8 @@ import io
 
 import pytest
 
-from crawl.cli.common import spark_start
-from crawl.cli.common.spark_start import MESSAGE, spark_is_starting
+from crawl.cli import spark_start
+from crawl.cli.spark_start import MESSAGE, spark_is_starting
 from tests.cli.remarks import Remarks
 
 
@@ -29,7 +29,7 @@ def test_it_is_gone_too_where_spark_cannot_start() -> None:
 
 
 def test_without_a_terminal_it_is_a_line_if_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    remarks = Remarks(monkeypatch, "crawl.cli.common.spark_start.remark")
+    remarks = Remarks(monkeypatch, "crawl.cli.spark_start.remark")
     with spark_is_starting(quiet=False, stream=io.StringIO()):
         pass
     assert remarks.messages == []
@@ -41,7 +41,7 @@ def test_without_a_terminal_it_is_a_line_if_it_takes_long(monkeypatch: pytest.Mo
 
 def test_quiet_is_quiet(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spark_start, "_PATIENCE_SECONDS", 0.0)
-    remarks, stream = Remarks(monkeypatch, "crawl.cli.common.spark_start.remark"), Terminal()
+    remarks, stream = Remarks(monkeypatch, "crawl.cli.spark_start.remark"), Terminal()
     with spark_is_starting(quiet=True, stream=stream):
         assert not remarks.come(0.05)
     assert stream.getvalue() == ""

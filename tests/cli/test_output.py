@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from crawl.cli.common.output import print_table
+from crawl.cli.output import print_table
 
 
 class Terminal(io.StringIO):
