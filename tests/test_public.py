@@ -44,9 +44,9 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
         *("behind", "check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
-        "dump_crawldb",
         *(
             "domainstats",
+            "dump_crawldb",
             "dump_hostgraph",
             "dump_hosts",
             "dump_linkdb",

@@ -744,8 +744,8 @@ class Methods(Handle):
     ) -> list[tuple[str, float]] | int:
         """The pages of the link graph of the crawl with the highest scores, or the most inlinks or
         outlinks, with these; or their hosts or domains, by the sum or the greatest of their
-        pages. With `output` the list may be of any length, is written to files, and its lines
-        are counted.
+        pages. With `output` the list may be of any length; it is written to files, which one
+        behind the other are in order, and its lines are counted.
 
         `by`: By the score, or the number of inlinks or outlinks, of pages.
 
@@ -755,14 +755,14 @@ class Methods(Handle):
 
         `combine`: With `group`: the sum, or the greatest, of a host's or domain's pages.
 
-        `output`: Write files to a new folder, which one behind the other are in order.
+        `output`: Write files to a new folder.
 
         `format`: With `output`: of the files (default: text on the command line, parquet in
         Python).
 
         `as_eff`: Text with = between name and value, for Solr's file fields.
 
-        `overwrite`: With `output`: replace an older list in FOLDER.
+        `overwrite`: Replace the files of an older call in FOLDER.
 
         >>> web.nodedumper(top=10, by="inlinks", group="domain")
         >>> web.nodedumper("ranks", by="scores")
@@ -780,7 +780,7 @@ class Methods(Handle):
 
         `group`: The graph of hosts, or that of domains.
 
-        `overwrite`: Replace an older graph in FOLDER.
+        `overwrite`: Replace the files of an older call in FOLDER.
 
         >>> web.dump_hostgraph("graph")
         """

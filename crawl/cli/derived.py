@@ -91,14 +91,14 @@ def _parameters(operations: Sequence[Operation]) -> Iterator[click.Parameter]:
         is_optional = operations[0].is_crawl_optional
         metavar = "[CRAWL_DIR]" if is_optional else "CRAWL_DIR"
         yield click.Argument(["crawl_dir"], metavar=metavar, required=not is_optional)
-    known: dict[str, Field] = {}
+    by_name: dict[str, list[Field]] = {}
     for operation in operations:
         for field in operation.fields(Face.COMMAND_LINE):
-            if field.name in known:
-                assert known[field.name].flags == field.flags, field.name
-                continue
-            known[field.name] = field
-            yield from _parameters_of(field)
+            by_name.setdefault(field.name, []).append(field)
+    for fields in by_name.values():
+        assert len({field.flags for field in fields}) == 1, fields[0].name
+        helps = dict.fromkeys(field.help for field in fields)
+        yield from _parameters_of(replace(fields[0], help=" ".join(helps)))
 
 
 def _parameters_of(field: Field) -> Iterator[click.Parameter]:

@@ -65,7 +65,7 @@ def test_a_command_has_the_options_that_are_declared(command: str) -> None:
     for each in parameters:
         field = declared.get(str(each.name).removesuffix("__listed"))
         if isinstance(each, click.Option):
-            assert field is not None and (each.help or "").startswith(field.help)
+            assert field is not None and field.help in (each.help or "")
             spelled = {name for flag in field.flags for name in flag.split("/")}
             assert spelled == {*each.opts, *each.secondary_opts}
 

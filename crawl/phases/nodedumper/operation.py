@@ -124,7 +124,8 @@ OPERATIONS = (
         help="""
         The pages of the link graph of CRAWL_DIR with the highest scores, or the most inlinks or
         outlinks, with these; or their hosts or domains, by the sum or the greatest of their pages.
-        With --output the list may be of any length, is written to files, and its lines are counted.
+        With --output the list may be of any length; it is written to files, which one behind the
+        other are in order, and its lines are counted.
         """,
         calls=(
             'web.nodedumper(top=10, by="inlinks", group="domain")',

@@ -50,7 +50,7 @@ class NodeDumperOptions:
     output: Annotated[
         str | None,
         option(
-            "Write files to a new folder, which one behind the other are in order.",
+            "Write files to a new folder.",
             metavar="FOLDER",
             positional=True,
         ),
@@ -65,7 +65,7 @@ class NodeDumperOptions:
     as_eff: Annotated[
         bool, option("Text with = between name and value, for Solr's file fields.")
     ] = False
-    overwrite: Annotated[bool, option("With --output: replace an older list in FOLDER.")] = False
+    overwrite: Annotated[bool, option("Replace the files of an older call in FOLDER.")] = False
 
     @property
     def is_of_command_line(self) -> bool:
@@ -109,13 +109,18 @@ class GraphDumpOptions:
     """The options of a dump of the graph of hosts or domains."""
 
     output: Annotated[
-        str, option("Write files to a new folder.", metavar="FOLDER", positional=True)
+        str,
+        option(
+            "Write files to a new folder.",
+            metavar="FOLDER",
+            positional=True,
+        ),
     ]
     format: Annotated[
         GraphFormat,
         option(
-            "Not a list, but the graph that `crawl hostgraph` made, as Common Crawl publishes"
-            " theirs.",
+            "With cc: not a list, but the graph that `crawl hostgraph` made, as Common Crawl"
+            " publishes theirs.",
             metavar="cc",
             selects=True,
             faces=Face.COMMAND_LINE,
@@ -125,4 +130,4 @@ class GraphDumpOptions:
         NodeGroup,
         option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE),
     ] = NodeGroup.HOST
-    overwrite: Annotated[bool, option("Replace an older graph in FOLDER.")] = False
+    overwrite: Annotated[bool, option("Replace the files of an older call in FOLDER.")] = False
