@@ -1068,7 +1068,8 @@ class Methods(Handle):
         """Predict how long a fetch takes, without sending a byte.
 
         The fetcher itself runs in virtual time: over a fetch list of the crawl (the named
-        segment, or the oldest that is not fetched yet), or over --urls spread over --hosts.
+        segment, or the oldest that is not fetched yet), or, where none is named, over --urls
+        spread over --hosts.
 
         A request takes as long as the host's answers did, where the HostDb has measured them
         (`crawl updatehostdb`), and `latency` else.
@@ -1083,8 +1084,7 @@ class Methods(Handle):
 
         `spread`: Spread of latencies (log-normal: standard deviation of the logarithm).
 
-        `measured=False`: Whether hosts answer as they did before, where the HostDb knows; else
-        `latency` is taken for all of them.
+        `measured=False`: Take `latency` for all hosts, whatever the HostDb has measured.
 
         `threads`: Threads per task (default: fetcher.threads.fetch).
 

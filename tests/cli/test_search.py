@@ -9,8 +9,8 @@ import pytest
 
 from crawl.api import crawl as api
 from crawl.errors import UsageError
-from crawl.readers.search import search
 from crawl.search.folders import EmbeddedFolders
+from crawl.search.index import EmbeddedIndex
 from crawl.search.writer import EmbeddedIndexWriter
 from tests.cli.calling import Caller
 from tests.installs import only_installed
@@ -112,7 +112,7 @@ def test_without_the_extra_it_is_told_what_to_install(crawl_dir: str, crawl: Cal
 
 def test_the_index_stays_open_until_its_handle_is_closed(crawl_dir: str) -> None:
     with (
-        mock.patch.object(search, "EmbeddedIndex", wraps=search.EmbeddedIndex) as opened,
+        mock.patch("crawl.readers.search.search.EmbeddedIndex", wraps=EmbeddedIndex) as opened,
         api.open(crawl_dir) as web,
     ):
         for words in ("marathon", "osprey"):
