@@ -19,6 +19,8 @@ from types import ModuleType
 from packaging.requirements import Requirement
 
 PRODUCT = "nutria"
+FROM_SOURCES = f"{PRODUCT}[search]"
+"""What ./scripts/crawl installs."""
 _TOOLS = frozenset(("pytest", "pluggy", "hypothesis", "xdist", "execnet", "coverage", "packaging"))
 """Of the tests themselves, which are running meanwhile."""
 

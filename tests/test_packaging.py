@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import runpy
 from configparser import ConfigParser
 from pathlib import Path
 from unittest import mock
 
 from crawl.interfaces.registry import INTERFACES, available
+from tests.installs import FROM_SOURCES, PRODUCT, absent_modules
 
 ROOT = Path(__file__).parent.parent
 
@@ -37,3 +39,18 @@ def test_every_plugin_module_has_an_entry_point_that_is_installed() -> None:
         assert {
             name: plugin.target for name, plugin in available(interface.name).items()
         } == declared
+
+
+def test_the_embedded_index_is_an_extra() -> None:
+    config = setup_cfg()
+    (tantivy,) = config["options.extras_require"]["search"].split()
+    assert "tantivy" not in config["options"]["install_requires"]
+    for extra in ("test", "bench"):  # which use it
+        assert tantivy in config["options.extras_require"][extra].split("\n"), extra
+    assert "tantivy" in absent_modules(frozenset((PRODUCT,)))
+    assert "tantivy" not in absent_modules(frozenset((f"{PRODUCT}[search]",)))
+
+
+def test_who_runs_from_the_sources_has_the_embedded_index() -> None:
+    (extras,) = re.findall(r"^bootstrap (.+)$", (ROOT / "scripts/crawl").read_text(), re.MULTILINE)
+    assert f"{PRODUCT}[{extras.replace(' ', ',')}]" == FROM_SOURCES

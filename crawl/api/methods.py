@@ -904,6 +904,8 @@ class Methods(Handle):
         longer keeps out. Writers are told only what is new to them, and what they make is
         published at one moment: a job that dies changes nothing, and can be run again.
 
+        The embedded index, which the index writer tantivy makes, needs the extra `search`.
+
         `segments`: These segments (repeatable): the same as SEGMENT arguments.
 
         `every`: Index every segment that is parsed again.
@@ -972,7 +974,8 @@ class Methods(Handle):
         writer: str | None = None,
     ) -> dict[str, Any]:
         """Search the pages of the crawl that `crawl index` put into the embedded index, which is
-        that of the active index writer of the plugin tantivy, whatever its id.
+        that of the active index writer of the plugin tantivy, whatever its id. It needs the
+        extra `search`.
 
         Words must all be on the page; in quotes beside each other; with - before them nowhere.
         Fields: title: anchor: text: url: host: site: lang: type: since: until:, and field.NAME:
@@ -1026,8 +1029,8 @@ class Methods(Handle):
 
         `output`: The folder that the dataset is written to.
 
-        `format`: jsonl and parquet: a record a page; wet: as Common Crawl's; markdown: a file a
-        page.
+        `format`: Of its files; jsonl and parquet: a record a page; wet: as Common Crawl's;
+        markdown: a file a page.
 
         `text`: Without menus and footers, as text (main) or Markdown, or all text of the page
         (full).  [default: main]
@@ -1065,7 +1068,8 @@ class Methods(Handle):
         """Predict how long a fetch takes, without sending a byte.
 
         The fetcher itself runs in virtual time: over a fetch list of the crawl (the named
-        segment, or the oldest that is not fetched yet), or over --urls spread over --hosts.
+        segment, or the oldest that is not fetched yet), or, where none is named, over --urls
+        spread over --hosts.
 
         A request takes as long as the host's answers did, where the HostDb has measured them
         (`crawl updatehostdb`), and `latency` else.
@@ -1080,8 +1084,7 @@ class Methods(Handle):
 
         `spread`: Spread of latencies (log-normal: standard deviation of the logarithm).
 
-        `measured=False`: Whether hosts answer as they did before, where the HostDb knows; else
-        `latency` is taken for all of them.
+        `measured=False`: Take `latency` for all hosts, whatever the HostDb has measured.
 
         `threads`: Threads per task (default: fetcher.threads.fetch).
 

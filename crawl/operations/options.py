@@ -176,8 +176,12 @@ class Field:
 
     @property
     def is_negated(self) -> bool:
-        """Whether the flag says false, and the help what follows then: `--no-filter`."""
-        return self.is_flag and bool(self.flags) and self.flags[0].startswith("--no-")
+        """Whether the flag says false, and the help what follows then: `--no-filter`, and any flag
+        of what is true by default, but for a pair of flags."""
+        if not (self.is_flag and self.flags):
+            return False
+        first = self.flags[0]
+        return first.startswith("--no-") or (self.default is True and "/" not in first)
 
     def is_required_on(self, face: Face) -> bool:
         return self.is_required or self.option.required_on is face

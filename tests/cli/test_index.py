@@ -17,6 +17,7 @@ from crawl.interfaces.indexwriter import NO_PARAMETERS
 from crawl.plugins.indexwriter.jsonl import JsonlIndexWriter
 from tests.cli.calling import Answer, Caller
 from tests.cli.indexing_here import index_in_this_process
+from tests.installs import only_installed
 from tests.phases.indexed import GONE, IndexedCrawl, Page
 
 A, B, C = "http://a.com/", "http://b.com/", "http://c.com/"
@@ -66,6 +67,14 @@ def test_nothing_to_index_is_exit_code_1(made: str, crawl: Caller) -> None:
     crawl("index", made, *JSONL)
     _one_line(crawl("index", made, *JSONL), 1, "in the index already")
     assert crawl("index", made, *JSONL, "--all", "--json").json["documents"] == {"jsonl": 2}
+
+
+def test_without_the_extra_for_the_embedded_index(made: str, crawl: Caller) -> None:
+    with only_installed():
+        _one_line(crawl("index", made), 2, "needs tantivy: pip install '.[search]'")
+        _one_line(crawl("clean", made), 2, "needs tantivy: pip install '.[search]'")
+        assert not Path(made, "index").exists()
+        assert crawl("index", made, *JSONL).code == 0
 
 
 @pytest.mark.parametrize(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 
 from crawl.api import crawl as api
 from crawl.errors import UsageError
 from crawl.search.folders import EmbeddedFolders
+from crawl.search.index import EmbeddedIndex
 from crawl.search.writer import EmbeddedIndexWriter
 from tests.cli.calling import Caller
+from tests.installs import only_installed
 from tests.search.made import PAGES, index_pages
 
 HOSTILE = {
@@ -97,6 +100,26 @@ def test_wrong_input_is_one_line(crawl_dir: str, tmp_path: Path, crawl: Caller) 
     folders.publish(["missing"])
     gone = crawl("search", tmp_path, "x")
     assert (gone.code, gone.err.count("\n")) == (2, 1)
+
+
+def test_without_the_extra_it_is_told_what_to_install(crawl_dir: str, crawl: Caller) -> None:
+    with only_installed():
+        refused = crawl("search", crawl_dir, "marathon")
+    assert refused.code == 2
+    assert refused.err == "crawl: the embedded index needs tantivy: pip install '.[search]'\n"
+    assert crawl("search", crawl_dir, "marathon").code == 0
+
+
+def test_the_index_stays_open_until_its_handle_is_closed(crawl_dir: str) -> None:
+    with (
+        mock.patch("crawl.readers.search.search.EmbeddedIndex", wraps=EmbeddedIndex) as opened,
+        api.open(crawl_dir) as web,
+    ):
+        for words in ("marathon", "osprey"):
+            assert web.search(words)["total"]
+        assert opened.call_count == 1
+    with api.open(crawl_dir) as other:
+        assert other.search(["osprey", "red"])["query"] == "osprey red"
 
 
 def test_a_newly_published_index_is_searched_and_the_old_one_swept(tmp_path: Path) -> None:

@@ -20,7 +20,7 @@ from tests.docs.checking import check_commands
 from tests.docs.pages import LANGUAGES, PAGES, ROOT, Block, blocks_of_page
 from tests.docs.running import Shell
 from tests.docs.synthetic_web import SyntheticWeb, serving, stand_ins
-from tests.installs import PRODUCT
+from tests.installs import FROM_SOURCES, PRODUCT
 
 _HOST = re.compile(r"https?://([^/\s\"':`)>,\\]+)")
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
@@ -40,9 +40,12 @@ def shell_of(web: SyntheticWeb, folder: Path, page: str) -> Shell:
 
 
 def installed_by(page: str) -> frozenset[str]:
-    """The product, and what the page's own lines install: `.[notebook]`, `datatrove[io]`."""
-    found = re.findall(r"\bpip install '?([\w.,\[\]-]+)", (ROOT / page).read_text("utf-8"))
-    return frozenset((PRODUCT, *(re.sub(r"^\.(?=\[|$)", PRODUCT, each) for each in found)))
+    """The product, with what ./scripts/crawl brings along on pages that call it, and what the
+    page's own lines install: `.[notebook]`, `datatrove[io]`."""
+    text = (ROOT / page).read_text("utf-8")
+    product = FROM_SOURCES if "./scripts/crawl " in text else PRODUCT
+    found = re.findall(r"\bpip install '?([\w.,\[\]-]+)", text)
+    return frozenset((product, *(re.sub(r"^\.(?=\[|$)", PRODUCT, each) for each in found)))
 
 
 def run_of(name: str) -> list[Block]:

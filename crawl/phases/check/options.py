@@ -15,6 +15,11 @@ class CheckOptions:
     """The options of a check."""
 
     deep: Deep = False
+    steal_lock: Annotated[
+        bool,
+        option("Take the lock even if its owner seems to be alive.", faces=Face.COMMAND_LINE),
+    ] = False
+    """Of a repair; the command takes it without one, too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -22,7 +22,8 @@ class ExportOptions:
     format: Annotated[
         ExportFormat,
         option(
-            "jsonl and parquet: a record a page; wet: as Common Crawl's; markdown: a file a page."
+            "Of its files; jsonl and parquet: a record a page; wet: as Common Crawl's; markdown: a"
+            " file a page."
         ),
     ] = ExportFormat.JSONL
     text: Annotated[

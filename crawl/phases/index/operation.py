@@ -82,6 +82,8 @@ OPERATION = Operation(
     yet, also by one of the writers, and of older ones the pages that the CrawlDb no longer keeps
     out. Writers are told only what is new to them, and what they make is published at one moment:
     a job that dies changes nothing, and can be run again.
+
+    The embedded index, which the index writer tantivy makes, needs the extra `search`.
     """,
     examples=(
         "crawl index mycrawl",

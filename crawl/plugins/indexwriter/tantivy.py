@@ -10,11 +10,10 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from crawl.config import Config
-from crawl.errors import EnvironmentFault
-from crawl.hints import install
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter
+from crawl.search.installed import require_tantivy
 
 if TYPE_CHECKING:
     from crawl.search.writer import EmbeddedIndexWriter
@@ -29,13 +28,8 @@ class TantivyIndexWriter(FileIndexWriter):
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
+        require_tantivy()
         self._heap_mb = self._parameters.whole("heap_mb", 64, least=_SMALLEST_HEAP_MB)
-
-    def check(self) -> None:
-        try:
-            import tantivy  # noqa: F401
-        except ImportError as error:
-            raise EnvironmentFault(f"the embedded index needs tantivy: {install('')}") from error
 
     def open(self, shard: Shard) -> _TantivyShard:
         from crawl.search.record import EmbeddedSettings

@@ -15,26 +15,27 @@ NOT_FOUND = 1
 
 
 def run(work: Work, options: QueryOptions) -> dict[str, Any]:
+    from crawl.search.installed import require_tantivy
+
+    require_tantivy()
     from crawl.driver.derived import behind_lines
     from crawl.readers.search.search import CrawlSearch
     from crawl.search.answers import SearchOptions
 
     # which keeps the index open: the next query takes milliseconds
-    search = work.resources.setdefault("search", CrawlSearch(work.directory, work.config))
-    answer: dict[str, Any] = search.search(
-        " ".join(options.query),
-        work.clock,
-        SearchOptions(
-            limit=options.limit,
-            offset=options.offset,
-            collapse=not options.duplicates,
-            typos=not options.exact,
-            facets=options.facets,
-            explain=options.explain,
-        ),
-        options.per_host,
-        options.writer,
-    ).values()
+    search: CrawlSearch = work.resources.setdefault(
+        "search", CrawlSearch(work.directory, work.config)
+    )
+    asked = SearchOptions(
+        limit=options.limit,
+        offset=options.offset,
+        collapse=not options.duplicates,
+        typos=not options.exact,
+        facets=options.facets,
+        explain=options.explain,
+    )
+    query = " ".join(options.query)
+    answer = search.search(query, work.clock, asked, options.per_host, options.writer).values()
     for line in (*_hidden(answer, options), *behind_lines(work.directory, ("index", "clean"))):
         work.remark(line)
     return answer
@@ -117,7 +118,7 @@ OPERATION = Operation(
     code=lambda done, asked: 0 if done["results"] else NOT_FOUND,
     help="""
     Search the pages of CRAWL_DIR that `crawl index` put into the embedded index, which is that
-    of the active index writer of the plugin tantivy, whatever its id.
+    of the active index writer of the plugin tantivy, whatever its id. It needs the extra `search`.
 
     Words must all be on the page; in quotes beside each other; with - before them nowhere.
     Fields: title: anchor: text: url: host: site: lang: type: since: until:, and field.NAME: for

@@ -28,7 +28,7 @@ def run(work: Work, options: SimulateOptions) -> dict[str, Any]:
         Latency(options.latency, options.spread),
         tasks=options.tasks,
         seed=options.seed,
-        measured=options.measured and not options.assume,
+        measured=options.measured,
     ).values()
 
 
@@ -118,7 +118,8 @@ OPERATION = Operation(
     Predict how long a fetch takes, without sending a byte.
 
     The fetcher itself runs in virtual time: over a fetch list of CRAWL_DIR (the named
-    segment, or the oldest that is not fetched yet), or over --urls spread over --hosts.
+    segment, or the oldest that is not fetched yet), or, where none is named, over --urls spread
+    over --hosts.
 
     A request takes as long as the host's answers did, where the HostDb has measured them
     (`crawl updatehostdb`), and --latency else.

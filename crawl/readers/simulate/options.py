@@ -53,20 +53,9 @@ class SimulateOptions:
         Annotated[float, Meta(ge=0, le=3)],
         option("Spread of latencies (log-normal: standard deviation of the logarithm)."),
     ] = 0.5
-    assume: Annotated[
-        bool,
-        option(
-            "Take --latency for all hosts, whatever the HostDb has measured.",
-            faces=Face.COMMAND_LINE,
-        ),
-    ] = False
     measured: Annotated[
         bool,
-        option(
-            "Whether hosts answer as they did before, where the HostDb knows; else --latency is"
-            " taken for all of them.",
-            faces=Face.API,
-        ),
+        option("Take --latency for all hosts, whatever the HostDb has measured.", "--assume"),
     ] = True
     threads: Annotated[
         Positive | None,
