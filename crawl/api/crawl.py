@@ -21,14 +21,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from crawl.api.methods import Methods, list_plugins, list_properties, plan
+from crawl.api.tables import Tables
 from crawl.declared import load_configuration
 from crawl.errors import UsageError
-from crawl.facade.command_names import no_such_method
 from crawl.facade.graph import Graph
 from crawl.facade.host_graphs import HostGraphs
 from crawl.facade.maintenance import Maintenance
 from crawl.facade.readers import Readers
-from crawl.facade.tables import Tables
+from crawl.operations.registry import OURS, operations_of
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -68,7 +68,17 @@ class Crawl(
         def __getattr__(self, name: str) -> object:
             if (method := self._method_of_others(name)) is not None:
                 return method
-            raise AttributeError(no_such_method(name), name=name, obj=self)
+            raise AttributeError(_no_such_method(name), name=name, obj=self)
+
+
+def _no_such_method(name: str) -> str:
+    """The line for whoever asks a crawl for a method that it has not, such as a command that stands
+    for several."""
+    line = f"a crawl has no method {name!r}"
+    if name not in OURS:
+        return line
+    methods = [each.method_name for each in operations_of(name) if each.method_name]
+    return f"{line}: the command's are {', '.join(methods)}" if methods else line
 
 
 def open(

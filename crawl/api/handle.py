@@ -78,6 +78,13 @@ class Handle:
     def __repr__(self) -> str:
         return f"<crawl {self.address}{', closed' if self._closed else ''}>"
 
+    @property
+    def _opened_crawl(self) -> CrawlDir:
+        """The folder, of a handle that is not closed."""
+        self._require_open()
+        assert self._crawl is not None
+        return self._crawl
+
     def _work(self, operation: Operation, observer: Observer | None = None) -> Work:
         """What an operation is run with."""
         self._require_open()

@@ -251,6 +251,11 @@ def read_value(field: Field, value: object, face: Face, *, is_text: bool = False
         raise UsageError(f"{field.spelled(face)}: {error}") from None
 
 
+def checked(name: str, kind: Any, value: object) -> Any:
+    """What a caller passed that is no option of an operation, as one of a kind; or UsageError."""
+    return read_value(Field(name, kind, "", REQUIRED, Option()), value, Face.API)
+
+
 def _plain(field: Field, value: object) -> object:
     """What callers of the API may give for it: paths for texts, one text for a list of them."""
     if field.is_repeatable:

@@ -7,9 +7,11 @@ a crawl, and a command that nearly fits would do something else.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
 
 from crawl.errors import UsageError
+from crawl.operations.registry import OURS, operations_of
 
 NOT_YET = {
     "commoncrawldump": "archives",
@@ -28,23 +30,10 @@ _INSTEAD = {
     "crawl": "`crawl run DIR --rounds N` turns rounds",
 }
 
-_OPTIONS = {"-adddays": "--add-days", "-nocrawldb": "--no-crawldb", "-topN": "--top-n"}
-"""Nutch's spellings of options that are not just ours in camel case."""
-
 _SINGLE_DASH = re.compile(r"-[A-Za-z][A-Za-z]+")
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
+_IS_DATASET = re.compile(r"(^|/)((crawldb|linkdb)/*$|segments/)")
 _SEGMENT = re.compile(r"(?P<crawl>.*?)/?(?<![^/])segments/(?P<name>[0-9]{14})/?")
-_TAKE_A_CRAWL = frozenset(
-    (
-        *("inject", "generate", "fetch", "parse", "updatedb", "run", "status", "readdb"),
-        *("snapshots", "rollback", "gc", "rebucket", "explain", "check", "sitemap"),
-        *("webgraph", "linkrank", "hostgraph", "scoreupdater", "nodedumper", "nodereader"),
-        "dedup",
-        *("invertlinks", "readlinkdb", "mergelinkdb"),
-        *("domainstats", "protocolstats", "crawlcomplete", "linkstats", "dust", "mirrors"),
-        *("index", "clean"),
-    )
-)
 
 
 def check_nutch_syntax(arguments: Sequence[str]) -> None:
@@ -57,27 +46,44 @@ def check_nutch_syntax(arguments: Sequence[str]) -> None:
         raise UsageError(f"{command} is not there yet: {NOT_YET[command]} will come{instead}")
     if command in _INSTEAD:
         raise UsageError(f"there is no command {command}: {_INSTEAD[command]}")
-    if command not in _TAKE_A_CRAWL:
+    suspects = [word for word in _options(command, rest) if _SINGLE_DASH.fullmatch(word)]
+    place = rest[0] if rest and not rest[0].startswith("-") else ""
+    # nobody who types ours waits for the declarations
+    if not suspects and not _IS_DATASET.search(place) and command != "run":
         return
-    _check_options(command, rest)
-    if rest and not rest[0].startswith("-"):
+    if not _takes_a_crawl(command):
+        return
+    for word in suspects:
+        raise UsageError(f"{command}: {word} is spelt {_spelt(command, word)} here")
+    if place:
         _check_place(command, rest)
 
 
-def _check_options(command: str, words: list[str]) -> None:
-    for word in words:
-        if word == "--":
-            return
-        # an option of one letter may have its value attached to it
-        attached = ("-D", "-s", "-w") if command == "run" else ("-D",)
-        if _SINGLE_DASH.fullmatch(word) and not word.startswith(attached):
-            if command == "readdb" and word == "-topN":
-                raise UsageError("readdb: -topN is spelt --top N here, and prints the URLs")
-            raise UsageError(f"{command}: {word} is spelt {_spelt(word)} here")
+def _takes_a_crawl(command: str) -> bool:
+    """Whether it is a command whose words are those of Nutch's: a query has words of its own."""
+    from crawl.operations.operation import Place
+
+    is_ours = command in OURS and command != "search"
+    return is_ours and operations_of(command)[0].place is Place.CRAWL
 
 
-def _spelt(option: str) -> str:
-    return _OPTIONS.get(option) or "--" + _WORD.sub("-", option[1:]).lower()
+def _options(command: str, words: list[str]) -> Iterator[str]:
+    """The words that may be options; one of one letter may have its value attached to it."""
+    attached = ("-D", "-s", "-w") if command == "run" else ("-D",)
+    for word in takewhile(lambda word: word != "--", words):
+        if not word.startswith(attached):
+            yield word
+
+
+def _spelt(command: str, word: str) -> str:
+    """As it was declared, or in our way of writing words."""
+    from crawl.operations.options import Face
+
+    for operation in operations_of(command):
+        for field in operation.fields(Face.COMMAND_LINE):
+            if field.option.nutch == word:
+                return " ".join(filter(None, [field.flags[0], field.option.metavar]))
+    return "--" + _WORD.sub("-", word[1:]).lower()
 
 
 def _check_place(command: str, words: list[str]) -> None:

@@ -40,7 +40,8 @@ class IndexOptions:
         ),
     ] = None
     crawldb: Annotated[
-        bool, option("Index what the segments have, without asking the CrawlDb.")
+        bool,
+        option("Index what the segments have, without asking the CrawlDb.", nutch="-nocrawldb"),
     ] = True
     delete_gone: Annotated[
         bool | None,

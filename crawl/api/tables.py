@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING
 
+from crawl.api.handle import Handle
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
-from crawl.facade.arguments import check_text, check_whole_number, one_of
-from crawl.facade.base import Handle
+from crawl.operations.options import Positive, checked
 from crawl.storage.folder import Folder
 from crawl.storage.segments import (
     CONTENT,
@@ -87,13 +87,12 @@ class Tables(Handle):
         """
         from crawl.model.tables import CRAWLDB
 
-        with self._working():
-            check_whole_number("snapshot", snapshot)
-            found = self._directory.require_crawldb()
-            if snapshot is not None:
-                found = self._directory.crawldb.snapshot(snapshot)
-            paths = [file.path for file in found.files]
-            return _table_of_files("crawldb", CRAWLDB, self._directory.crawldb.folder, paths)
+        checked("snapshot", Positive | None, snapshot)
+        found = self._opened_crawl.require_crawldb()
+        if snapshot is not None:
+            found = self._opened_crawl.crawldb.snapshot(snapshot)
+        paths = [file.path for file in found.files]
+        return _table_of_files("crawldb", CRAWLDB, self._opened_crawl.crawldb.folder, paths)
 
     def hostdb(self) -> Table:
         """Every host that the crawl knows, as `updatehostdb` found it.
@@ -103,10 +102,9 @@ class Tables(Handle):
         from crawl.model.derived_tables import HOSTDB
         from crawl.storage.hostdb import require_hostdb
 
-        with self._working():
-            paths = [file.path for file in require_hostdb(self._directory).files]
-            folder = self._directory.dataset(HOSTDB).folder
-            return _table_of_files("hostdb", HOSTDB, folder, paths)
+        paths = [file.path for file in require_hostdb(self._opened_crawl).files]
+        folder = self._opened_crawl.dataset(HOSTDB).folder
+        return _table_of_files("hostdb", HOSTDB, folder, paths)
 
     def host_ranks(self, group: str = "host") -> Table:
         """The graph of hosts, or of registered domains, a row each: harmonic, pagerank, their
@@ -117,11 +115,10 @@ class Tables(Handle):
         from crawl.phases.hostgraph.run import require_hostgraph, table_of
         from crawl.phases.webgraph.tasks.dump import NodeGroup
 
-        with self._working():
-            wanted = one_of("group", NodeGroup, group)
-            table = table_of(wanted)
-            paths = [file.path for file in require_hostgraph(self._directory, wanted).files]
-            return _table_of_files(table.name, table, self._directory.dataset(table).folder, paths)
+        wanted: NodeGroup = checked("group", NodeGroup, group)
+        table = table_of(wanted)
+        paths = [file.path for file in require_hostgraph(self._opened_crawl, wanted).files]
+        return _table_of_files(table.name, table, self._opened_crawl.dataset(table).folder, paths)
 
     def linkdb(self) -> Table:
         """Every link that the LinkDb keeps, a row each: url, from_url, anchor, score, segment.
@@ -131,53 +128,50 @@ class Tables(Handle):
         from crawl.model.derived_tables import LINKDB
         from crawl.phases.invertlinks.linkdb import require_linkdb
 
-        with self._working():
-            paths = [file.path for file in require_linkdb(self._directory).files]
-            folder = self._directory.dataset(LINKDB).folder
-            return _table_of_files("linkdb", LINKDB, folder, paths)
+        paths = [file.path for file in require_linkdb(self._opened_crawl).files]
+        folder = self._opened_crawl.dataset(LINKDB).folder
+        return _table_of_files("linkdb", LINKDB, folder, paths)
 
     def pages(self) -> Table:
         """Every page that was parsed, as its newest fetch has it: url, title, text, language …
 
         >>> web.pages().select("url", "title", "language").to_pandas()
         """
-        with self._working():
-            self._directory.require_crawldb()
-            return _pages(self._directory.segments.generated())
+        self._opened_crawl.require_crawldb()
+        return _pages(self._opened_crawl.segments.generated())
 
     def segments(self) -> list[str]:
         """The names of the segments, oldest first."""
-        with self._working():
-            self._directory.require_crawldb()
-            return [segment.name for segment in self._directory.segments.generated()]
+        self._opened_crawl.require_crawldb()
+        return [segment.name for segment in self._opened_crawl.segments.generated()]
 
     def segment(self, name: str) -> SegmentTables:
         """One segment's tables.
 
         >>> web.segment(web.segments()[-1]).fetch().to_pandas()
         """
-        check_text("name", name)
+        checked("name", str, name)
         known = self.segments()
         if name not in known:
             near = did_you_mean(name, known)
             raise UsageError(f"{self.address} has no segment {name}{near}")
-        return SegmentTables(self._directory.segments.segment(name))
+        return SegmentTables(self._opened_crawl.segments.segment(name))
 
     def dataframe(self, table: Table) -> DataFrame:
         """A table as a Spark DataFrame, of any size: each file is read by a task.
 
         >>> web.dataframe(web.crawldb()).groupBy("status").count()
         """
-        with self._working():
-            from crawl.datasets.files import PAGES
-            from crawl.spark.dataframes import dataframe_of, newest_of
+        from crawl.datasets.files import PAGES
+        from crawl.spark.dataframes import dataframe_of, newest_of
 
-            spark, parts, conditions = self._spark(), table.parts, table.conditions
-            if not table.unique:
-                return dataframe_of(spark, parts, table.schema, conditions)
-            whole = table.schema if not conditions else PAGES.schema
-            found = newest_of(spark, parts, whole, conditions, table.unique)
-            return found.select(*table.columns)
+        self._require_open()
+        spark, parts, conditions = self._engine.open_session(), table.parts, table.conditions
+        if not table.unique:
+            return dataframe_of(spark, parts, table.schema, conditions)
+        whole = table.schema if not conditions else PAGES.schema
+        found = newest_of(spark, parts, whole, conditions, table.unique)
+        return found.select(*table.columns)
 
 
 def _table_of_files(name: str, table: StoredTable, folder: Folder, paths: Iterable[str]) -> Table:
