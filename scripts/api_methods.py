@@ -51,8 +51,6 @@ def methods_module() -> str:
     for command in commands():
         if not commands()[command].module.startswith("crawl."):
             continue  # of somebody else; an editor cannot know it
-        if (HOME / "crawl" / "cli" / f"{command}.py").exists():
-            continue  # not derived yet
         for operation in operations_of(command):
             if not operation.method_name:
                 continue

@@ -69,8 +69,8 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
         *("nodedumper", "nodereader", "pages"),
         *("parse", "phase_costs", "protocolstats", "rebucket", "refresh", "repair"),
         *("rollback", "run"),
-        *("scoreupdater", "search", "segment", "segments", "simulate", "sitemap", "snapshots"),
-        "start",
+        *("scoreupdater", "search", "segment", "segments", "simulate", "sitemap", "snapshot_files"),
+        *("snapshots", "start"),
         *("stats", "status", "top", "top_hosts", "updatedb", "updatehostdb"),
         "webgraph",
     ]

@@ -24,10 +24,6 @@ from crawl.api.methods import Methods, list_plugins, list_properties, plan
 from crawl.api.tables import Tables
 from crawl.declared import load_configuration
 from crawl.errors import UsageError
-from crawl.facade.graph import Graph
-from crawl.facade.host_graphs import HostGraphs
-from crawl.facade.maintenance import Maintenance
-from crawl.facade.readers import Readers
 from crawl.operations.registry import OURS, operations_of
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -54,10 +50,6 @@ _REDIRECTS = 5
 
 
 class Crawl(
-    Graph,
-    HostGraphs,
-    Maintenance,
-    Readers,
     Tables,
     Methods,
 ):

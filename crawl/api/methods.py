@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from crawl.operations.results import PhaseResult
     from crawl.phases.dedup.operation import DuplicatesResult
     from crawl.phases.export.operation import ExportedDataset
+    from crawl.phases.gc.operation import GarbageResult
+    from crawl.phases.hostgraph.operation import HostGraphResult
     from crawl.phases.index.shown import IndexingResult
     from crawl.rounds.results import PlannedStep, RunResult
 
@@ -613,6 +615,110 @@ class Methods(Handle):
         done: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
         return done
 
+    def webgraph(
+        self,
+        segments: Iterable[str] | str = (),
+        *,
+        filter: bool = False,
+        normalize: bool = False,
+        again: bool = False,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Take the links of parsed segments into the link graph of the crawl: pages that link or
+        are linked to, and which to which. Of a page that was fetched several times, the newest
+        counts.
+
+        Without a SEGMENT: every one that is parsed and not in the graph yet. Which links count
+        say the properties link.ignore.*; by default, where there is more than one domain, none
+        within one, and of several to or from one the first. Scores of an older linkrank are gone
+        with the graph that they belong to.
+
+        `segments`: These segments (repeatable): the same as SEGMENT arguments.
+
+        `filter`: Drop links that the URL filters reject today.
+
+        `normalize`: Bring links into the form that is normal today.
+
+        `again`: Take named segments in again, or whose parse is not whole.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.webgraph().counters["nodes"]
+        """
+        done: PhaseResult = self._do("webgraph", "webgraph", locals())
+        return done
+
+    def linkrank(
+        self,
+        *,
+        iterations: int | None = None,
+        pagerank: bool = False,
+        tolerance: float | None = None,
+        by_domain: bool = False,
+        seeds: str | Path | None = None,
+        deny: str | Path | None = None,
+        steal_lock: bool = False,
+    ) -> PhaseResult:
+        """Rank the pages of the link graph of the crawl by the pages that link to them: by
+        LinkRank, or by PageRank. The scores become those of the CrawlDb by `crawl scoreupdater`.
+
+        `iterations`: How often scores are handed on (default: link.analyze.num.iterations); with
+        `pagerank`: at most (default: 100).
+
+        `pagerank`: PageRank instead of LinkRank, until it converges: all links count, and pages
+        without links hand their rank to all. Scores add up to 1.
+
+        `tolerance`: With `pagerank`: converged when the ranks change by less in all.  [default:
+        1e-06]
+
+        `by_domain`: With `pagerank`: ranks for the order of a crawl. The surfer begins anew
+        where the pages of a domain rank high, so that spam which links to itself gains little;
+        the damping is link.analyze.domain.damping.factor.
+
+        `seeds`: With `pagerank`: personalised; the surfer begins anew at the pages of these
+        URLs, hosts or domains, one a line.
+
+        `deny`: With `pagerank`: spam, as URLs, hosts or domains, one a line. These pages, and
+        those that link to little else, hand nothing on.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.linkrank(iterations=20)
+        >>> web.linkrank(pagerank=True, tolerance=1e-8).counters["iterations"]
+        """
+        done: PhaseResult = self._do("linkrank", "linkrank", locals())
+        return done
+
+    def hostgraph(
+        self,
+        *,
+        group: str = "host",
+        centrality: str | None = None,
+        top: int = 20,
+        steal_lock: bool = False,
+    ) -> HostGraphResult:
+        """Make the graph of hosts of the crawl, or of its registered domains, out of the link
+        graph, and rank them by harmonic centrality and PageRank. Links within a host do not
+        count.
+
+        With scoring.filter.order=host-centrality, and the folder hostgraph of the crawl as
+        scoring.host.ranks.file, the pages of the first hosts are fetched first. `crawl
+        nodedumper --format cc` writes the graph in Common Crawl's form.
+
+        `group`: Hosts, or registered domains.
+
+        `centrality`: How harmonic centrality is computed: exact, or by HyperBall, an estimate
+        for graphs of any size (default: exact below 10,000 hosts).
+
+        `top`: How many hosts are listed; `crawl nodedumper --format cc` writes all.
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> [host["host"] for host in web.hostgraph().top]
+        """
+        done: HostGraphResult = self._do("hostgraph", "hostgraph", locals())
+        return done
+
     def scoreupdater(self, *, steal_lock: bool = False) -> PhaseResult:
         """Make the scores of the link graph of the crawl those of its CrawlDb. URLs that the graph
         does not know get link.score.updater.clear.score.
@@ -622,6 +728,76 @@ class Methods(Handle):
         >>> web.scoreupdater().counters["urls_scored"]
         """
         done: PhaseResult = self._do("scoreupdater", "scoreupdater", locals())
+        return done
+
+    def nodedumper(
+        self,
+        output: str | Path | None = None,
+        *,
+        by: str = "scores",
+        top: int | None = None,
+        group: str | None = None,
+        combine: str = "sum",
+        format: str | None = None,
+        as_eff: bool = False,
+        overwrite: bool = False,
+    ) -> list[tuple[str, float]] | int:
+        """The pages of the link graph of the crawl with the highest scores, or the most inlinks or
+        outlinks, with these; or their hosts or domains, by the sum or the greatest of their
+        pages. With `output` the list may be of any length, is written to files, and its lines
+        are counted.
+
+        `by`: By the score, or the number of inlinks or outlinks, of pages.
+
+        `top`: Only the first N.
+
+        `group`: Hosts or domains instead of pages.
+
+        `combine`: With `group`: the sum, or the greatest, of a host's or domain's pages.
+
+        `output`: Write files to a new folder, which one behind the other are in order.
+
+        `format`: With `output`: of the files (default: text on the command line, parquet in
+        Python).
+
+        `as_eff`: Text with = between name and value, for Solr's file fields.
+
+        `overwrite`: With `output`: replace an older list in FOLDER.
+
+        >>> web.nodedumper(top=10, by="inlinks", group="domain")
+        >>> web.nodedumper("ranks", by="scores")
+        """
+        done: list[tuple[str, float]] | int = self._do("nodedumper", "nodedumper", locals())
+        return done
+
+    def dump_hostgraph(
+        self, output: str | Path, *, group: str = "host", overwrite: bool = False
+    ) -> tuple[int, int]:
+        """Writes the graph of hosts or domains to a new folder in Common Crawl's form (vertices,
+        edges and ranks, as text and as Parquet); says how many vertices and edges it has.
+
+        `output`: Write files to a new folder.
+
+        `group`: The graph of hosts, or that of domains.
+
+        `overwrite`: Replace an older graph in FOLDER.
+
+        >>> web.dump_hostgraph("graph")
+        """
+        done: tuple[int, int] = self._do("nodedumper", "dump_hostgraph", locals())
+        return done
+
+    def nodereader(self, url: str, *, links: int = 0) -> dict[str, Any] | None:
+        """Show what the link graph of the crawl knows of a page. Where it is not there, the exit
+        code is 1, and in Python the answer is None.
+
+        `url`: The page.
+
+        `links`: Also name up to N of the pages that link there, and that it links to.
+
+        >>> web.nodereader("https://example.org/", links=5)
+        """
+        done: dict[str, Any] | None = self._do("nodereader", "nodereader", locals())
         return done
 
     def updatehostdb(
@@ -1280,6 +1456,56 @@ class Methods(Handle):
         done: dict[str, Any] = self._do("linkstats", "linkstats", locals())
         return done
 
+    def snapshots(self) -> list[dict[str, Any]]:
+        """The kept states of the CrawlDb, the current one last.
+
+        >>> [state["snapshot"] for state in web.snapshots()]
+        """
+        done: list[dict[str, Any]] = self._do("snapshots", "snapshots", locals())
+        return done
+
+    def snapshot_files(self) -> list[str]:
+        """The Parquet files of the CrawlDb's current state, for programs that read them.
+
+        >>> duckdb.read_parquet(web.snapshot_files())
+        """
+        done: list[str] = self._do("snapshots", "snapshot_files", locals())
+        return done
+
+    def rollback(self, to: int | None = None, *, steal_lock: bool = False) -> PhaseResult:
+        """Make an older state of the CrawlDb of the crawl the current one.
+
+        Without `to` that is the newest whole one before it. Nothing is deleted: `crawl
+        snapshots` still lists the newer states, and rolling forward is the same command.
+        Segments stay as they are.
+
+        `to`: The snapshot (default: the newest whole one before the current).
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.rollback().snapshot
+        """
+        done: PhaseResult = self._do("rollback", "rollback", locals())
+        return done
+
+    def gc(self, keep: int | None = None, *, steal_lock: bool = False) -> GarbageResult:
+        """Forget old snapshots of the CrawlDb of the crawl and delete files that no kept one names,
+        and what killed commands left unfinished. Writers do this themselves; run it to keep
+        fewer.
+
+        A reader whose snapshot is forgotten meanwhile starts again with the current one; only
+        jobs of your own that read the files by name (`crawl snapshots --files`, the Spark
+        format) must be run again.
+
+        `keep`: Snapshots to keep (default: crawldb.snapshots.keep).
+
+        `steal_lock`: Take the lock even if its owner seems to be alive.
+
+        >>> web.gc(keep=1).counters["files_deleted"]
+        """
+        done: GarbageResult = self._do("gc", "gc", locals())
+        return done
+
     def check(self, *, deep: bool = False) -> list[dict[str, str]]:
         """What is damaged: every pointer, manifest, mark and file is looked at; `deep` reads every
         page too. Nothing is changed; a repair mends.
@@ -1316,4 +1542,25 @@ class Methods(Handle):
         >>> web.rebucket(64).snapshot
         """
         done: PhaseResult = self._do("rebucket", "rebucket", locals())
+        return done
+
+    def explain(self, url: str, *, robots: bool = False, inlinks: int = 5) -> dict[str, Any]:
+        """Show everything that the crawl's folder knows about a URL, and what happens to it next.
+
+        Its record and how it came to be, what segments say about it, what normalizers and
+        filters make of it, when it is due and why generate would select it or not, who links to
+        it; what the HostDb knows of its host, and what bound and pause follow from it; what its
+        host's robots.txt said, and when it was asked. Spark is started only where
+        generate.max.count.expr or generate.fetch.delay.expr is given, to evaluate it. Nothing is
+        sent unless `robots` is given. Exit code 1: nothing is known about the URL.
+
+        `url`: The URL.
+
+        `robots`: Ask the host's robots.txt anew, politely.
+
+        `inlinks`: List at most this many pages that link to it.
+
+        >>> web.explain("https://example.org/")["next"]
+        """
+        done: dict[str, Any] = self._do("explain", "explain", locals())
         return done

@@ -113,7 +113,7 @@ class Tables(Handle):
             >>> web.host_ranks().select("host", "harmonic", "pagerank").to_pandas()
         """
         from crawl.phases.hostgraph.run import require_hostgraph, table_of
-        from crawl.phases.webgraph.tasks.dump import NodeGroup
+        from crawl.phases.webgraph.values import NodeGroup
 
         wanted: NodeGroup = checked("group", NodeGroup, group)
         table = table_of(wanted)

@@ -18,9 +18,9 @@ from typing import Any
 import click
 
 from crawl.cli import face_options
-from crawl.cli.common.output import print_json, remark
-from crawl.cli.common.terminal import TerminalObserver, print_view
-from crawl.cli.common.url_lines import decoded_argument
+from crawl.cli.output import print_json, remark
+from crawl.cli.terminal import TerminalObserver, print_view
+from crawl.cli.url_lines import decoded_argument
 from crawl.config import Config
 from crawl.errors import NothingToDo, UsageError
 from crawl.operations.interrupt import INTERRUPTED
@@ -255,7 +255,7 @@ class _Call:
                 raise UsageError("--listen-address and --keep-client-cnx-open go with --listen")
             yield None
             return
-        from crawl.cli.common.line_server import Listen, incoming_urls
+        from crawl.cli.line_server import Listen, incoming_urls
 
         listen = None
         if face.listen is not None:
@@ -297,7 +297,7 @@ def _selected(operations: Sequence[Operation], words: Mapping[str, Any]) -> Oper
     """The operation that the given options mean; the others' must not be among them."""
     if len(operations) == 1:
         return operations[0]
-    meant = [each for each in operations if each.selector and each.selector.name in words]
+    meant = [each for each in operations for field in each.selectors if _is_meant_by(field, words)]
     usual = [each for each in operations if each.selector is None]
     if len(meant) > 1 and usual:
         raise UsageError(f"{_listed_selectors(operations)} exclude each other")
@@ -311,8 +311,15 @@ def _selected(operations: Sequence[Operation], words: Mapping[str, Any]) -> Oper
     return chosen
 
 
+def _is_meant_by(selector: Field, words: Mapping[str, Any]) -> bool:
+    """Whether it is given; a choice that several operations have, whether it is its own."""
+    if selector.name not in words:
+        return False
+    return not selector.choices or words[selector.name] in selector.choices
+
+
 def _listed_selectors(operations: Sequence[Operation]) -> str:
-    found = [_spelled(each.selector) for each in operations if each.selector is not None]
+    found = [_spelled(field) for each in operations for field in each.selectors]
     return f"{', '.join(found[:-1])} and {found[-1]}"
 
 
@@ -326,7 +333,7 @@ def _misplaced(name: str, operations: Sequence[Operation], chosen: Operation) ->
         for field in each.fields(Face.COMMAND_LINE):
             if field.name == name:
                 flag = field.spelled(Face.COMMAND_LINE)
-                owners += [each.selector.flags[0]] if each.selector is not None else []
+                owners += [selector.flags[0] for selector in each.selectors]
     if not owners and chosen.selector is not None:
         return f"{flag} does not go with {chosen.selector.flags[0]}"
     place = f", not with {chosen.selector.flags[0]}" if chosen.selector is not None else ""

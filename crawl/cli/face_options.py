@@ -42,7 +42,7 @@ class Given:
 
     def spark(self) -> SparkOptions:
         """What is said about Spark."""
-        from crawl.cli.common.spark_start import spark_is_starting
+        from crawl.cli.spark_start import spark_is_starting
         from crawl.spark.runners import SparkOptions
 
         starting = functools.partial(spark_is_starting, quiet=self.quiet)
@@ -104,7 +104,7 @@ def of(operations: Sequence[Operation]) -> Iterator[click.Option]:
 
 
 def _lines() -> Iterator[click.Option]:
-    from crawl.cli.common.line_server import LOOPBACK, PATIENCE_SECONDS
+    from crawl.cli.line_server import LOOPBACK, PATIENCE_SECONDS
 
     yield _flag("--stdin", "Read URLs from stdin, one per line.")
     yield _option(

@@ -10,8 +10,6 @@ do (for schedulers, see due.py), 130 interrupted.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import logging
 import os
 import sys
@@ -20,8 +18,8 @@ from collections.abc import Sequence
 
 import click
 
-from crawl.cli.common.nutch_syntax import check_nutch_syntax
-from crawl.cli.common.output import echo
+from crawl.cli.nutch_syntax import check_nutch_syntax
+from crawl.cli.output import echo
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError
 from crawl.hints import program
@@ -47,9 +45,6 @@ class LazyGroup(click.Group):
         listed = find_command(cmd_name)
         if listed is None:
             return None
-        if importlib.util.find_spec(f"crawl.cli.{cmd_name}") is not None:  # not derived yet
-            command: click.Command = importlib.import_module(f"crawl.cli.{cmd_name}").command
-            return command
         from crawl.cli.derived import command_of
 
         return command_of(listed)

@@ -123,9 +123,14 @@ class Operation:
         return [each for each in fields_of(self.options) if each.is_on(face)]
 
     @property
+    def selectors(self) -> list[Field]:
+        """The options by any of which a command of several operations means this one."""
+        return [each for each in fields_of(self.options) if each.option.selects]
+
+    @property
     def selector(self) -> Field | None:
-        """The option by which a command of several operations means this one."""
-        return next((each for each in fields_of(self.options) if each.option.selects), None)
+        """The first of them."""
+        return next(iter(self.selectors), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

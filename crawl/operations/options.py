@@ -228,7 +228,7 @@ def read_options(
         for name, value in given.items()
     }
     for name, field in fields.items():
-        if field.is_required and name not in values:
+        if field.is_required_on(face) and name not in values:
             raise UsageError(f"{field.spelled(face)}: it is needed")
     return options(**values)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from contextlib import AbstractContextManager
 
-from crawl.cli.common.terminal import TerminalObserver
+from crawl.cli.terminal import TerminalObserver
 from crawl.config import Config
 from crawl.operations.events import Look
 from crawl.operations.work import Work

@@ -102,7 +102,7 @@ def test_a_fault_of_ours_is_one_line(crawl: Caller, monkeypatch: pytest.MonkeyPa
     def burst(*_: object, **__: object) -> None:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr("crawl.cli.snapshots.CrawlDir", burst)
+    monkeypatch.setattr("crawl.storage.crawl_dir.CrawlDir", burst)
     answer = crawl("snapshots", "x")
     assert answer.code == 70
     assert answer.err.startswith("crawl: internal error: RuntimeError: unforeseen")
@@ -113,5 +113,5 @@ def test_an_interrupt_is_130(crawl: Caller, monkeypatch: pytest.MonkeyPatch) -> 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("crawl.cli.snapshots.CrawlDir", interrupt)
+    monkeypatch.setattr("crawl.storage.crawl_dir.CrawlDir", interrupt)
     assert crawl("snapshots", "x").code == 130

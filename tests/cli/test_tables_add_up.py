@@ -13,7 +13,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawl.cli.common.terminal import print_view
+from crawl.cli.terminal import print_view
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.operations.operation import Asked

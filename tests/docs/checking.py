@@ -13,9 +13,9 @@ from pathlib import Path
 
 import click
 
-from crawl.cli.common.nutch_syntax import check_nutch_syntax
 from crawl.cli.main import crawl as program
 from crawl.cli.main import main
+from crawl.cli.nutch_syntax import check_nutch_syntax
 from crawl.errors import CrawlError
 from crawl.operations.registry import OURS
 from tests.docs.pages import ROOT

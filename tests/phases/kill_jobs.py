@@ -7,15 +7,15 @@ from typing import Any
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.hostgraph import run as hostgraph
-from crawl.phases.hostgraph.run import HostGraphOptions
+from crawl.phases.hostgraph.options import HostGraphOptions
 from crawl.phases.inject import run as inject
 from crawl.phases.inject.options import InjectOptions
 from crawl.phases.linkrank import run as linkrank
-from crawl.phases.linkrank.run import LinkRankOptions
+from crawl.phases.linkrank.options import LinkRankOptions
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.refresh import run as refresh
@@ -27,8 +27,8 @@ from crawl.phases.sitemap.options import SitemapOptions
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.webgraph import run as webgraph
-from crawl.phases.webgraph.run import WebGraphOptions
-from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.webgraph.options import WebGraphOptions
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
 from crawl.tables.runner import InProcess

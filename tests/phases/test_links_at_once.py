@@ -22,7 +22,7 @@ from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.phases.updatehostdb import run as updatehostdb
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.phases.webgraph import run as webgraph
-from crawl.phases.webgraph.run import WebGraphOptions
+from crawl.phases.webgraph.options import WebGraphOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.tables.runner import InProcess

@@ -19,7 +19,7 @@ from crawl.config import Config
 from crawl.errors import CrawlError, UsageError
 from crawl.model.status import Status
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.refresh import run as refresh

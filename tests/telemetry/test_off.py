@@ -13,7 +13,8 @@ import sys
 from crawl.tables.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import inject, generate
+from crawl.phases.generate import run as generate
+from crawl.phases.inject import run as inject
 from crawl.phases.inject.options import InjectOptions
 from crawl.phases.generate.options import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir

@@ -10,7 +10,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.fetch import run as fetch
 from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.updatedb import run as updatedb

@@ -13,7 +13,7 @@ import yaml
 from crawl.errors import NothingToDo, UsageError
 from crawl.model.status import Status
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.export import run as export
 from crawl.phases.export.options import ExportOptions
 from crawl.phases.export.values import ChunkUnit

@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 
 from crawl.counters import Counters
 from crawl.model.arrow import as_array, strings
-from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.nodes import PLACES, numbers_of
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, write_piece
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.layout import encoded, number_of
 from crawl.storage.parquet import open_writer
@@ -33,7 +33,7 @@ from crawl.urls.domains import registered_domain
 
 Numbers = npt.NDArray[np.int64]
 
-_NAMES_A_RANGE = 1 << 18
+_NAMES_PER_RANGE = 1 << 18
 """That are worth a task of their own."""
 _SAMPLED = 1_024
 """Names of a file that the driver hears of."""
@@ -113,7 +113,7 @@ def bounds_of(samples: Sequence[SampleResult]) -> tuple[str, ...]:
     if not weighted:
         return ()
     sums = np.cumsum([weight for _, weight in weighted])
-    ranges = -(-int(sums[-1]) // _NAMES_A_RANGE)
+    ranges = -(-int(sums[-1]) // _NAMES_PER_RANGE)
     cuts = np.searchsorted(sums, sums[-1] * np.arange(1, ranges) / ranges)
     chosen = {weighted[place][0] for place in cuts.tolist()} - {weighted[0][0]}
     return tuple(name.decode() for name in sorted(chosen))

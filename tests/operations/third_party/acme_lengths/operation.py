@@ -34,7 +34,7 @@ def run(work: Work, options: LengthsOptions) -> Lengths:
     urls: list[str] = []
     for file in snapshot.files:
         for batch in scan_file(directory.crawldb.folder, file.path, ["url"], ()):
-            urls += batch["url"].to_pylist()
+            urls += map(str, batch["url"].to_pylist())
     longest = sorted(urls, key=lambda url: (-len(url), url))[: options.longest]
     return Lengths(len(urls), tuple(longest), ("every URL was measured",))
 
