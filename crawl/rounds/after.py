@@ -34,6 +34,7 @@ def run_after(step: Step, work: Work, *, steal_lock: bool = False) -> AfterResul
         if _lacks(step.name, work.directory):  # as the step that makes it had nothing to do
             raise NothingToDo(f"there is nothing yet that {_NEEDS[step.name]} has made")
         options = operation.options(steal_lock=steal_lock)
+        # to whoever asks for that step alone it is a fault
         if hasattr(options, "segments") and not work.directory.segments.generated():
             raise NothingToDo("there is no segment yet")
         result: PhaseResult = operation.run(replace(work, operation=step.name), options)

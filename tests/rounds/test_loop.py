@@ -174,7 +174,7 @@ def test_a_death_before_any_step_is_gone_on_from(
         raise _Dies
 
     with monkeypatch.context() as patched:
-        patched.setattr(f"crawl.phases.{step}.run", dies)
+        patched.setattr(f"crawl.phases.{step}.run.run", dies)
         with pytest.raises(_Dies):
             played.run_rounds(LoopOptions(1), seeded=True)
     diary = Diary()
