@@ -7,16 +7,16 @@
     web.run(rounds=2)
     web.pages().to_pandas()
 
-What is public is what `__all__` names here, with the methods of what these return (crawl/api.py);
-it is loaded when it is first used, so that `import crawl` costs nothing.
+What is public is what `__all__` names here, with the methods of what these return
+(crawl/api/crawl.py); it is loaded when it is first used, so that `import crawl` costs nothing.
 
 A URL's life: a seed line is injected into the CrawlDb; generate selects it into a
 segment's fetch list; fetch, parse and updatedb bring back what became of it.
-The floors, lowest first: errors, clock, counters, hints, did_you_mean, masking, printable ·
-model · config · telemetry · html · interfaces · urls · net · robots · graph · rules · planning ·
-storage · parsing · fetcher · buckets · synthetic · plugins, testing · phases, spark (the only place
-that knows Spark) · rounds · declared · inspect, datasets · facade · api · cli. Imports only point
-down.
+The floors, lowest first: errors, clock, counters, hints, did_you_mean, masking, printable,
+version · model · config · telemetry · html · maincontent · interfaces · urls · net · robots ·
+graph · rules · planning · storage · parsing · fetcher · tables · search · synthetic · plugins,
+testing · spark (the only place that knows Spark) · driver · phases · rounds · declared · readers,
+datasets · facade · api · cli. Imports only point down.
 """
 
 import sys

@@ -18,6 +18,9 @@ reason and counted.
 
 from __future__ import annotations
 
+NOTHING_MORE = 99
+"""Exit code that tells a scheduler to skip the rest; 1 is what any broken program ends with."""
+
 
 class CrawlError(Exception):
     """A fault that a user can understand from its one line."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from pathlib import Path
 
@@ -22,7 +21,9 @@ def program() -> str:
         return "python -m crawl"
     if called.name != "crawl":
         return "crawl"  # a job, a notebook, a test
-    return "crawl" if shutil.which("crawl") == str(called) else shlex.quote(str(called))
+    from shutil import which  # loads archives' modules, which nearly nobody needs
+
+    return "crawl" if which("crawl") == str(called) else shlex.quote(str(called))
 
 
 def command(name: str, *words: str) -> str:
@@ -30,7 +31,9 @@ def command(name: str, *words: str) -> str:
     spark-submit, the job that does the same."""
     called = Path(sys.argv[0] or "crawl")
     if called.suffix == ".py" and called.parent.name == "jobs":
-        line = f"spark-submit … {shlex.quote(str(called.parent / name))}.py"
+        job = called if called.stem == "nutria" else called.parent / f"{name}.py"
+        words = (name, *words) if called.stem == "nutria" else words
+        line = f"spark-submit … {shlex.quote(str(job))}"
     else:
         line = f"{program()} {name}"
     return " ".join([line, *words])

@@ -1,14 +1,1 @@
-"""spark-submit entry point of `crawl linkstats`: the same options.
-
-spark-submit … jobs/linkstats.py CRAWL_DIR …   (scripts/package tells the whole line)
-"""
-
-import sys
-
-try:
-    from crawl.cli.main import main
-except ModuleNotFoundError as missing:
-    sys.exit(f"crawl: this Python has no {missing.name}: scripts/package tells how to send it")
-
-if __name__ == "__main__":
-    main(["linkstats", *sys.argv[1:]])
+nutria.py

@@ -51,8 +51,6 @@ def methods_module() -> str:
     for command in commands():
         if not commands()[command].module.startswith("crawl."):
             continue  # of somebody else; an editor cannot know it
-        if (HOME / "crawl" / "cli" / f"{command}.py").exists():
-            continue  # not derived yet
         for operation in operations_of(command):
             if not operation.method_name:
                 continue
@@ -154,7 +152,7 @@ def _parameter(field: Field) -> str:
 def _docstring(operation: Operation, indent: int) -> str:
     paragraphs = [_for_python(each, operation) for each in _paragraphs(operation.help)]
     said = [
-        f"`{field.name}`: {_for_python(field.help, operation)}"
+        f"{_spelled(field)}: {_for_python(field.help, operation)}"
         for field in operation.fields(Face.API)
     ]
     lines = [_wrapped(each, indent) for each in [*paragraphs, *said]]
@@ -164,6 +162,11 @@ def _docstring(operation: Operation, indent: int) -> str:
     text = textwrap.indent(text, " " * indent, lambda line: bool(line.strip()))
     prefix = "r" if "\\" in text else ""
     return f'{" " * indent}{prefix}"""{text.strip()}\n{" " * indent}"""\n'
+
+
+def _spelled(field: Field) -> str:
+    """The parameter, with the value that its help tells of."""
+    return f"`{field.name}=False`" if field.is_negated else f"`{field.name}`"
 
 
 def _paragraphs(text: str) -> list[str]:
@@ -177,8 +180,8 @@ def _wrapped(text: str, indent: int) -> str:
 def _for_python(text: str, operation: Operation) -> str:
     """The words of the command line as Python's."""
     for field in operation.fields(Face.API):
-        for flag in field.flags:
-            text = re.sub(rf"{re.escape(flag)}(?![\w-])", f"`{field.name}`", text)
+        for flag in (each for pair in field.flags for each in pair.split("/")):
+            text = re.sub(rf"{re.escape(flag)}(?![\w-])", _spelled(field), text)
     return text.replace(" of CRAWL_DIR", " of the crawl").replace("CRAWL_DIR", "the crawl's folder")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
 import json
 import subprocess
@@ -14,64 +13,12 @@ import pytest
 
 import crawl
 from crawl.api.crawl import Crawl
-from crawl.cli.main import COMMANDS
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import ConfigError, Locked, NoSnapshot, UsageError
+from crawl.operations.operation import Place
+from crawl.operations.registry import OURS, operations_of
 from tests.phases.made import datum, make_crawldb
-
-METHODS_OF: dict[str, tuple[str, ...]] = {
-    "demo": (),  # a tour for people
-    "run": ("run",),
-    "inject": ("inject",),
-    "sitemap": ("sitemap",),
-    "refresh": ("refresh",),
-    "generate": ("generate",),
-    "fetch": ("fetch",),
-    "parse": ("parse",),
-    "updatedb": ("updatedb",),
-    "webgraph": ("webgraph",),
-    "linkrank": ("linkrank",),
-    "hostgraph": ("hostgraph", "host_ranks"),
-    "scoreupdater": ("scoreupdater",),
-    "nodedumper": ("nodedumper", "dump_hostgraph"),
-    "nodereader": ("nodereader",),
-    "dedup": ("dedup",),
-    "updatehostdb": ("updatehostdb",),
-    "readhostdb": ("host", "top_hosts", "dump_hosts", "hostdb"),
-    "index": ("index",),
-    "clean": ("clean",),
-    "export": ("export",),
-    "indexchecker": (),  # for people; the document is what `index` makes
-    "invertlinks": ("invertlinks",),
-    "mergelinkdb": ("mergelinkdb",),
-    "simulate": ("simulate",),
-    "plan": ("crawl.plan",),
-    "status": ("status", "hosts_left_alone", "phase_costs", "behind"),
-    "readdb": ("stats", "lookup", "top", "crawldb"),
-    "readlinkdb": ("inlinks", "linkdb"),
-    "dust": ("dust",),
-    "mirrors": ("mirrors",),
-    "domainstats": ("domainstats",),
-    "crawlcomplete": ("crawlcomplete",),
-    "protocolstats": ("protocolstats",),
-    "linkstats": ("linkstats",),
-    "snapshots": ("snapshots",),
-    "rollback": ("rollback",),
-    "gc": ("gc",),
-    "check": ("check", "repair"),
-    "rebucket": ("rebucket",),
-    "explain": ("explain",),
-    "search": ("search",),
-    "filterchecker": ("crawl.check_url",),
-    "normalizerchecker": ("crawl.check_url",),
-    "parsechecker": ("crawl.fetch_page", "crawl.parse_page"),
-    "robotsparser": ("crawl.is_allowed",),
-    "plugin": ("crawl.list_plugins",),
-    "testweb": (),  # a server to try settings against
-    "showproperties": ("crawl.list_properties",),
-}
-"""By command the methods of a crawl, or functions of the package, that do the same."""
 
 
 def test_the_public_names() -> None:
@@ -97,7 +44,16 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
     public = public_methods()
     assert sorted(public) == [
         *("behind", "check", "clean", "close", "crawlcomplete", "crawldb", "dataframe", "dedup"),
-        *("domainstats", "dump_hostgraph", "dump_hosts", "dust", "explain", "export"),
+        "dump_crawldb",
+        *(
+            "domainstats",
+            "dump_hostgraph",
+            "dump_hosts",
+            "dump_linkdb",
+            "dust",
+            "explain",
+            "export",
+        ),
         *(
             "fetch",
             "gc",
@@ -113,7 +69,8 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
         *("nodedumper", "nodereader", "pages"),
         *("parse", "phase_costs", "protocolstats", "rebucket", "refresh", "repair"),
         *("rollback", "run"),
-        *("scoreupdater", "search", "segment", "segments", "simulate", "sitemap", "snapshots"),
+        *("scoreupdater", "search", "segment", "segments", "simulate", "sitemap", "snapshot_files"),
+        *("snapshots", "start"),
         *("stats", "status", "top", "top_hosts", "updatedb", "updatehostdb"),
         "webgraph",
     ]
@@ -126,72 +83,34 @@ def test_the_methods_of_a_crawl_have_types_and_an_example() -> None:
 
 def test_a_command_is_its_method_or_the_fault_names_them(tmp_path: Path) -> None:
     web = crawl.open(tmp_path)
-    others = {name for name in METHODS_OF if METHODS_OF[name] and not hasattr(Crawl, name)}
-    others = {name for name in others if "crawl." not in METHODS_OF[name][0]}
-    assert others == {"readdb", "readhostdb", "readlinkdb"}
-    for name in others:
+    several = [name for name in OURS if len(operations_of(name)) > 1 and not hasattr(Crawl, name)]
+    assert set(several) == {"readdb", "readhostdb", "readlinkdb"}
+    for name in several:
         with pytest.raises(AttributeError) as fault:
             getattr(web, name)
-        assert str(fault.value).endswith(f": the command's are {', '.join(METHODS_OF[name])}")
+        methods = [each.method_name for each in operations_of(name)]
+        assert str(fault.value).endswith(f": the command's are {', '.join(methods)}")
     with pytest.raises(AttributeError, match="a crawl has no method 'nothing'"):
         getattr(web, "nothing")  # noqa: B009
 
 
+WITHOUT_METHOD = {
+    *("demo", "testweb"),  # a tour for people, and a server to try settings against
+    "indexchecker",  # for people; the document is what `index` makes
+    *("filterchecker", "normalizerchecker"),  # crawl.check_url
+    "parsechecker",  # crawl.fetch_page, crawl.parse_page
+    "robotsparser",  # crawl.is_allowed
+}
+
+
 def test_every_command_has_its_method() -> None:
-    assert METHODS_OF.keys() == COMMANDS.keys()
-    for command, names in METHODS_OF.items():
-        for name in names:
-            place, _, function = name.rpartition(".")
-            assert hasattr(crawl if place else Crawl, function), command
-
-
-PARAMETERS_OF = {
-    "inject": {"seeds": "files", "no_filter": "filter", "no_normalize": "normalize"},
-    "sitemap": {"no_filter": "filter", "no_normalize": "normalize"},
-    "generate": {"no_filter": "filter", "no_norm": "normalize"},
-    "fetch": {},
-    "parse": {"no_filter": "filter", "no_normalize": "normalize"},
-    "updatedb": {"listed": "segments", "no_additions": "additions", "filters": "filter"},
-    "invertlinks": {
-        "listed": "segments",
-        "no_filter": "filter",
-        "no_normalize": "normalize",
-    },
-    "mergelinkdb": {"filters": "filter"},
-    "linkrank": {},
-    "hostgraph": {},
-    "scoreupdater": {},
-    "run": {"seeds": "files", "num_threads": "threads", "time_limit_fetch": "time_limit_min"},
-    "rebucket": {},
-    "rollback": {"number": "to"},
-    "gc": {},
-    "dust": {"doubtful": "apply"},
-    "mirrors": {},
-    "domainstats": {},
-    "crawlcomplete": {},
-    "protocolstats": {},
-    "linkstats": {"listed": "segments"},
-}
-"""By command whose work is done by one method: options that the method calls otherwise."""
-
-OF_THE_COMMAND_LINE = {
-    *("crawl_dir", "as_json", "if_due", "dry_run", "listed"),
-    *("overrides", "conf", "log_format", "master", "quiet"),
-}
-"""Parameters that say where the crawl is, how it is configured and how the answer looks;
-`listed` is the option that says what the arguments do: segments."""
-
-
-@pytest.mark.parametrize("name", PARAMETERS_OF)
-def test_a_command_is_a_thin_layer_over_its_method(name: str) -> None:
-    module = importlib.import_module(COMMANDS[name][0])
-    options = {each.name for each in module.command.params} - OF_THE_COMMAND_LINE
-    parameters = inspect.signature(public_methods()[name]).parameters
-    renamed = PARAMETERS_OF[name]
-    assert {renamed.get(option, option) for option in options if option} <= parameters.keys()
-    source = inspect.getsource(module)
-    assert f"web.{name}(" in source
-    assert "crawl.phases" not in source and "SparkRunner" not in source
+    lacking = {name for name in OURS if not any(o.method_name for o in operations_of(name))}
+    assert lacking == WITHOUT_METHOD
+    for name in OURS:
+        for operation in operations_of(name):
+            if operation.method_name:
+                home = Crawl if operation.place is Place.CRAWL else crawl
+                assert hasattr(home, operation.method_name), name
 
 
 LOADED = """
@@ -260,7 +179,7 @@ def test_a_folder_that_is_no_crawl_says_how_to_begin(
     ("urls", "message"),
     [
         (["seeds.txt"], "is no URL; seed files go by `files=`"),
-        ([3], "a URL is a text"),
+        ([3], "urls: expected a list of texts, got"),
         (["http://a.test/\nhttp://b.test/"], "no line break"),
     ],
 )
@@ -331,8 +250,11 @@ def test_urls_robots_plans_and_plugins_are_shown() -> None:
     assert not crawl.is_allowed(rules, "https://example.org/private/x", "mybot")
     assert crawl.is_allowed(rules, "https://example.org/public", ["mybot"])
     assert crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["fits"]
-    with pytest.raises(UsageError, match="did you mean 'links'"):
-        crawl.plan(urls=1e9, hosts=5e6, linkz=3)
+    assert not crawl.plan(urls=1e9, hosts=100, skew=0, pages_per_day=1e7)["fits"]
+    with pytest.raises(UsageError, match="hosts: expected a number above 0, got 0"):
+        crawl.plan(urls=1e9, hosts=0)
+    with pytest.raises(TypeError, match="'linkz'"):
+        crawl.plan(urls=1e9, hosts=5e6, linkz=3)  # type: ignore[call-arg]
     active = [each["plugin"] for each in crawl.list_plugins() if each["active"] == "1"]
     assert "opic" in active
     values = {each["key"]: each["value"] for each in crawl.list_properties()}

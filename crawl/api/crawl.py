@@ -18,28 +18,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from crawl.api.methods import Methods, list_plugins, list_properties
-from crawl.api.page_results import FetchedPage, ParsedPage, UrlCheck
+from crawl.api.methods import Methods, list_plugins, list_properties, plan
+from crawl.api.tables import Tables
 from crawl.declared import load_configuration
-from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
-from crawl.facade.command_names import no_such_method
-from crawl.facade.exporting import Exporting
-from crawl.facade.graph import Graph
-from crawl.facade.host_graphs import HostGraphs
-from crawl.facade.hosts import Hosts
-from crawl.facade.indexing import Indexing
-from crawl.facade.links import Links
-from crawl.facade.maintenance import Maintenance
-from crawl.facade.readers import Readers
-from crawl.facade.refreshing import Refreshing
-from crawl.facade.rounds import Rounds
-from crawl.facade.searching import Searching
-from crawl.facade.tables import Tables
+from crawl.operations.registry import OURS, operations_of
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
+
+if TYPE_CHECKING:
+    from crawl.api.page_results import FetchedPage, ParsedPage, UrlCheck
 
 __all__ = [
     "Crawl",
@@ -60,17 +50,6 @@ _REDIRECTS = 5
 
 
 class Crawl(
-    Rounds,
-    Graph,
-    HostGraphs,
-    Hosts,
-    Indexing,
-    Exporting,
-    Searching,
-    Links,
-    Maintenance,
-    Refreshing,
-    Readers,
     Tables,
     Methods,
 ):
@@ -79,7 +58,19 @@ class Crawl(
     if not TYPE_CHECKING:  # to a type checker an unknown name is a fault as before
 
         def __getattr__(self, name: str) -> object:
-            raise AttributeError(no_such_method(name), name=name, obj=self)
+            if (method := self._method_of_others(name)) is not None:
+                return method
+            raise AttributeError(_no_such_method(name), name=name, obj=self)
+
+
+def _no_such_method(name: str) -> str:
+    """The line for whoever asks a crawl for a method that it has not, such as a command that stands
+    for several."""
+    line = f"a crawl has no method {name!r}"
+    if name not in OURS:
+        return line
+    methods = [each.method_name for each in operations_of(name) if each.method_name]
+    return f"{line}: the command's are {', '.join(methods)}" if methods else line
 
 
 def open(
@@ -161,25 +152,3 @@ def is_allowed(robots_txt: bytes | str, url: str, agents: Iterable[str]) -> bool
 
     names = (agents,) if isinstance(agents, str) else tuple(agents)
     return is_allowed_by(robots_txt, url, names)
-
-
-def plan(
-    *,
-    urls: float,
-    hosts: float,
-    pages_per_day: float | None = None,
-    nodes: int | None = None,
-    **others: float,
-) -> dict[str, Any]:
-    """Nodes, hours, storage, requests and money that a crawl takes, as `crawl plan --json`.
-    Others: page_bytes, links, skew, revisit_days, rounds_per_day, keep_days, buckets.
-
-        >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
-    """
-    from crawl.facade.checks import plan_crawl
-
-    known = {"page_bytes", "links", "skew", "revisit_days", "rounds_per_day", "keep_days"}
-    for name in others:
-        if name not in known | {"buckets"}:
-            raise UsageError(f"plan has no {name!r}{did_you_mean(name, known)}")
-    return plan_crawl(urls, hosts, pages_per_day, nodes, others)

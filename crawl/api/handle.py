@@ -3,7 +3,7 @@ operations, are run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import Any, Self
 
@@ -14,7 +14,7 @@ from crawl.errors import UsageError
 from crawl.operations.events import Observer
 from crawl.operations.operation import Operation
 from crawl.operations.options import Face, read_options
-from crawl.operations.registry import all_operations, operations_of
+from crawl.operations.registry import all_operations, find_method, operations_of
 from crawl.operations.running import Running, perform
 from crawl.operations.work import Work
 from crawl.spark.engine import SparkEngine
@@ -35,6 +35,7 @@ class Handle:
         self._crawl = directory
         self._config = config
         self._engine = SparkEngine(config, spark, application)
+        self._resources: dict[str, Any] = {}
         self._closed = False
 
     @property
@@ -60,6 +61,7 @@ class Handle:
         """Stops the Spark session, if it was opened here and no other crawl of this process has
         it. A closed crawl can do no more."""
         self._closed = True
+        self._resources.clear()
         self._engine.close()
 
     def __enter__(self) -> Self:
@@ -76,11 +78,25 @@ class Handle:
     def __repr__(self) -> str:
         return f"<crawl {self.address}{', closed' if self._closed else ''}>"
 
+    @property
+    def _opened_crawl(self) -> CrawlDir:
+        """The folder, of a handle that is not closed."""
+        self._require_open()
+        assert self._crawl is not None
+        return self._crawl
+
     def _work(self, operation: Operation, observer: Observer | None = None) -> Work:
         """What an operation is run with."""
         self._require_open()
         observer = observer or notebook_observer(quiet=self._engine.options.quiet)
-        return Work(operation.command_name, self._config, self._engine, self._crawl, observer)
+        return Work(
+            operation.command_name,
+            self._config,
+            self._engine,
+            self._crawl,
+            observer,
+            resources=self._resources,
+        )
 
     def _do(self, command: str, name: str, given: Mapping[str, object]) -> Any:
         """Runs the operation of a method with what it was given."""
@@ -88,6 +104,18 @@ class Handle:
         own = {key: value for key, value in given.items() if key != "self"}
         work = self._work(operation)
         return perform(operation, work, read_options(operation.options, own, Face.API))
+
+    def _method_of_others(self, name: str) -> Callable[..., Any] | None:
+        """The operation of somebody else's package as a method, which takes options by name."""
+        operation = find_method(name)
+        if operation is None:
+            return None
+
+        def method(**options: Any) -> Any:
+            return self._do(operation.command_name, operation.name, options)
+
+        method.__name__, method.__doc__ = name, operation.help
+        return method
 
     def _find(self, method: str) -> Operation:
         known = {each.method_name: each for each in all_operations() if each.method_name}

@@ -19,6 +19,7 @@ from crawl.operations.events import (
     StepBegan,
     StepEnded,
 )
+from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
 from crawl.telemetry.progress import ProgressDisplay, ProgressView, display_on
 
 _log = logging.getLogger("crawl")
@@ -39,8 +40,20 @@ class LoggingObserver(SilentObserver):
     """Writes to the logger `crawl` what happens."""
 
     def on_event(self, event: object) -> None:
-        if isinstance(event, Notice):
-            _log.info("%s", event.text)
+        match event:
+            case Notice(text):
+                _log.info("%s", text)
+            case RoundStep(step, segments):
+                _log.info("%s %s", step.name, " ".join(segments))
+            case StepRemark(step, text):
+                _log.warning("%s: %s", step.name, text)
+            case RoundClosed(result):
+                _log.info("round %d: %d fetched, %d new", result.number, result.fetched, result.new)
+            case AfterDone(result):
+                ending = f"done in {result.seconds:.1f} s" if result.is_done else result.reason
+                _log.info("%s: %s", result.step, ending)
+            case Waiting(seconds):
+                _log.info("nothing to fetch now; looking again in %.0f s", seconds)
 
 
 class NotebookObserver(LoggingObserver):

@@ -18,21 +18,17 @@ from typing import Any
 import click
 
 from crawl.cli import face_options
-from crawl.cli.common.line_server import Listen, incoming_urls
-from crawl.cli.common.output import print_json, remark
-from crawl.cli.common.terminal import TerminalObserver, print_view
-from crawl.cli.common.url_lines import decoded_argument
+from crawl.cli.output import print_json, remark
+from crawl.cli.terminal import TerminalObserver, print_view
+from crawl.cli.url_lines import decoded_argument
 from crawl.config import Config
-from crawl.declared import load_declared
 from crawl.errors import NothingToDo, UsageError
+from crawl.operations.interrupt import INTERRUPTED
 from crawl.operations.operation import Asked, Due, Operation, Place
 from crawl.operations.options import Face, Field, bounds_of, read_options
 from crawl.operations.registry import Listed, operations_of
 from crawl.operations.results import Interrupted
-from crawl.operations.schema import schema_of
-from crawl.rounds.due import find_due_work
 
-INTERRUPTED = 130
 _LISTED = "__listed"
 """Behind the name of an argument that a flag gives, too."""
 
@@ -66,6 +62,8 @@ def _schema_option(operations: Sequence[Operation]) -> click.Option:
 
     def show(context: click.Context, parameter: click.Parameter, is_asked: bool) -> None:
         if is_asked:
+            from crawl.operations.schema import schema_of
+
             schemas = {each.name: schema_of(each) for each in operations}
             print_json(schemas if len(schemas) > 1 else schemas[operations[0].name])
             context.exit()
@@ -90,7 +88,9 @@ def _help(operation: Operation) -> str:
 
 def _parameters(operations: Sequence[Operation]) -> Iterator[click.Parameter]:
     if operations[0].place is Place.CRAWL:
-        yield click.Argument(["crawl_dir"], metavar="CRAWL_DIR")
+        is_optional = operations[0].is_crawl_optional
+        metavar = "[CRAWL_DIR]" if is_optional else "CRAWL_DIR"
+        yield click.Argument(["crawl_dir"], metavar=metavar, required=not is_optional)
     known: dict[str, Field] = {}
     for operation in operations:
         for field in operation.fields(Face.COMMAND_LINE):
@@ -106,13 +106,14 @@ def _parameters_of(field: Field) -> Iterator[click.Parameter]:
     if said.argument:
         shown = said.metavar or field.name.upper()
         many = field.is_repeatable
+        is_required = field.is_required_on(Face.COMMAND_LINE)
         if not (said.metavar and said.metavar.startswith("[")):
-            shown = shown if field.is_required else f"[{shown}]"
+            shown = shown if is_required else f"[{shown}]"
             shown = f"{shown}..." if many and not shown.endswith("...") else shown
         yield click.Argument(
             [field.name],
             nargs=-1 if many else 1,
-            required=field.is_required,
+            required=is_required,
             metavar=shown,
             default=None,
         )
@@ -159,13 +160,14 @@ class _Call:
 
     def __init__(self, operations: Sequence[Operation], given: Mapping[str, Any]) -> None:
         self._face = face_options.Given.of(given)
-        self._address = given.get("crawl_dir", "")
+        self._address = given.get("crawl_dir") or ""
         words = _words(operations, given)
         self._operation = _selected(operations, words)
         self._words = words
         self._name = click.get_current_context().info_name or ""
 
     def run(self) -> int:
+        from crawl.declared import load_declared
         from crawl.telemetry.ambient import observed_command, scrape_address
 
         config = load_declared(self._face.overrides, self._face.conf, os.environ)
@@ -180,6 +182,8 @@ class _Call:
         )
         asked = Asked(options, config, self._address, self._face.if_due, self._face.quiet)
         if self._face.if_due and self._operation.due is Due.IN_ROUND:
+            from crawl.rounds.due import find_due_work
+
             work = find_due_work(self._name, self._address, config, _segments_named(options))
             if work.code is not None:
                 remark(f"{self._name}: {work.reason}")
@@ -199,7 +203,11 @@ class _Call:
         from crawl.spark.engine import SparkEngine
         from crawl.storage.crawl_dir import CrawlDir
 
-        observer = TerminalObserver(quiet=self._face.quiet or not self._shows_progress())
+        observer = TerminalObserver(
+            quiet=self._face.quiet or not self._shows_progress(),
+            command=self._name,
+            has_tables=not self._face.json,
+        )
         with (
             SparkEngine(asked.config, self._face.spark(), self._name) as engine,
             self._lines(asked) as lines,
@@ -210,24 +218,30 @@ class _Call:
                 done = perform(self._operation, work, asked.options)
                 if self._operation.streams:
                     with closing(done) as answers:
-                        return max((self._show(each, asked) for each in answers), default=0)
+                        return max(
+                            (self._show(each, asked, observer) for each in answers), default=0
+                        )
             except Interrupted as interrupted:
                 if interrupted.result is None:
                     remark(f"{self._name}: {interrupted}")
                     return INTERRUPTED
-                self._show(interrupted.result, asked)
-                return INTERRUPTED
-        return self._show(done, asked)
+                return self._show(interrupted.result, asked, observer)
+        return self._show(done, asked, observer)
 
     def _shows_progress(self) -> bool:
         return self._operation.uses_spark or self._operation.has_progress
 
-    def _show(self, done: Any, asked: Asked) -> int:
+    def _show(self, done: Any, asked: Asked, observer: TerminalObserver) -> int:
         operation = self._operation
         if self._face.json:
             print_json(operation.values(done, asked), indent=None if operation.streams else 1)
-        else:
-            print_view(self._name, operation.render(done, asked))
+        if not self._face.json or operation.has_notes_for_programs:
+            print_view(
+                self._name,
+                operation.render(done, asked),
+                only_notes=self._face.json,
+                is_first=not observer.has_printed,
+            )
         if operation.streams:
             sys.stdout.flush()
         return operation.code(done, asked)
@@ -241,6 +255,8 @@ class _Call:
         if face.listen is None and not face.stdin:
             yield None
             return
+        from crawl.cli.line_server import Listen, incoming_urls
+
         listen = None
         if face.listen is not None:
             listen = Listen.of(face.listen, face.listen_address, keep_open=face.keep_open)
@@ -268,7 +284,7 @@ def _words(operations: Sequence[Operation], given: Mapping[str, Any]) -> dict[st
 def _word(field: Field, value: Any) -> Any:
     if isinstance(value, bool):
         # `--no-filter` says false, whatever the default; a pair of flags says which
-        return not value if field.flags[0].startswith("--no-") else value
+        return not value if field.is_negated else value
     if isinstance(value, str):
         return decoded_argument(value)
     texts = [decoded_argument(each) for each in value]
@@ -281,7 +297,7 @@ def _selected(operations: Sequence[Operation], words: Mapping[str, Any]) -> Oper
     """The operation that the given options mean; the others' must not be among them."""
     if len(operations) == 1:
         return operations[0]
-    meant = [each for each in operations if each.selector and each.selector.name in words]
+    meant = [each for each in operations for field in each.selectors if _is_meant_by(field, words)]
     usual = [each for each in operations if each.selector is None]
     if len(meant) > 1 and usual:
         raise UsageError(f"{_listed_selectors(operations)} exclude each other")
@@ -295,8 +311,15 @@ def _selected(operations: Sequence[Operation], words: Mapping[str, Any]) -> Oper
     return chosen
 
 
+def _is_meant_by(selector: Field, words: Mapping[str, Any]) -> bool:
+    """Whether it is given; a choice that several operations have, whether it is its own."""
+    if selector.name not in words:
+        return False
+    return not selector.choices or words[selector.name] in selector.choices
+
+
 def _listed_selectors(operations: Sequence[Operation]) -> str:
-    found = [_spelled(each.selector) for each in operations if each.selector is not None]
+    found = [_spelled(field) for each in operations for field in each.selectors]
     return f"{', '.join(found[:-1])} and {found[-1]}"
 
 
@@ -310,7 +333,7 @@ def _misplaced(name: str, operations: Sequence[Operation], chosen: Operation) ->
         for field in each.fields(Face.COMMAND_LINE):
             if field.name == name:
                 flag = field.spelled(Face.COMMAND_LINE)
-                owners += [each.selector.flags[0]] if each.selector is not None else []
+                owners += [selector.flags[0] for selector in each.selectors]
     if not owners and chosen.selector is not None:
         return f"{flag} does not go with {chosen.selector.flags[0]}"
     place = f", not with {chosen.selector.flags[0]}" if chosen.selector is not None else ""

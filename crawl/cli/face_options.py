@@ -6,14 +6,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from crawl.cli.common.line_server import LOOPBACK, PATIENCE_SECONDS
 from crawl.operations.operation import Due, Operation
 from crawl.rounds import NOTHING_MORE
-from crawl.spark.runners import SparkOptions
+
+if TYPE_CHECKING:
+    from crawl.spark.runners import SparkOptions
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +42,8 @@ class Given:
 
     def spark(self) -> SparkOptions:
         """What is said about Spark."""
-        from crawl.cli.common.spark_start import spark_is_starting
+        from crawl.cli.spark_start import spark_is_starting
+        from crawl.spark.runners import SparkOptions
 
         starting = functools.partial(spark_is_starting, quiet=self.quiet)
         return SparkOptions(self.master, self.quiet, starting)
@@ -102,6 +104,8 @@ def of(operations: Sequence[Operation]) -> Iterator[click.Option]:
 
 
 def _lines() -> Iterator[click.Option]:
+    from crawl.cli.line_server import LOOPBACK, PATIENCE_SECONDS
+
     yield _flag("--stdin", "Read URLs from stdin, one per line.")
     yield _option(
         "--listen",

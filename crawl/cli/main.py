@@ -10,8 +10,6 @@ do (for schedulers, see due.py), 130 interrupted.
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 import logging
 import os
 import sys
@@ -20,19 +18,16 @@ from collections.abc import Sequence
 
 import click
 
-from crawl.cli.common.nutch_syntax import check_nutch_syntax
-from crawl.cli.common.output import echo
+from crawl.cli.nutch_syntax import check_nutch_syntax
+from crawl.cli.output import echo
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError
 from crawl.hints import program
 from crawl.masking import masked_text
-from crawl.operations.registry import commands
+from crawl.operations.registry import commands, find_command
 from crawl.printable import one_line
 from crawl.telemetry import logs
 from crawl.version import __version__
-
-COMMANDS = {name: (each.module, each.summary) for name, each in commands().items()}
-"""name → (module of the operation, one line of help)."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,15 +39,12 @@ class LazyGroup(click.Group):
     """A group that knows its commands by name and imports one when it is called."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(commands())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        listed = commands().get(cmd_name)
+        listed = find_command(cmd_name)
         if listed is None:
             return None
-        if importlib.util.find_spec(f"crawl.cli.{cmd_name}") is not None:  # not derived yet
-            command: click.Command = importlib.import_module(f"crawl.cli.{cmd_name}").command
-            return command
         from crawl.cli.derived import command_of
 
         return command_of(listed)
@@ -60,13 +52,14 @@ class LazyGroup(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
-            raise click.UsageError(f"no command {args[0]!r}{did_you_mean(args[0], COMMANDS)}", ctx)
+        if args and not args[0].startswith("-") and find_command(args[0]) is None:
+            near = did_you_mean(args[0], commands())
+            raise click.UsageError(f"no command {args[0]!r}{near}", ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
-            formatter.write_dl([(name, about) for name, (_, about) in COMMANDS.items()])
+            formatter.write_dl([(each.name, each.summary) for each in commands().values()])
 
 
 @click.group(

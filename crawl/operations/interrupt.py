@@ -10,6 +10,9 @@ from types import FrameType
 
 from crawl.errors import CrawlError
 
+INTERRUPTED = 130
+"""The exit code of what was asked to end before it was done."""
+
 Handler = Callable[[int, FrameType | None], None]
 
 

@@ -90,11 +90,15 @@ class Operation:
     code: Callable[[Any, Asked], int] = done_well
     """The exit code: 0 where it came to something."""
     place: Place = Place.CRAWL
+    is_crawl_optional: bool = False
+    """Whether the command does without a crawl's folder where its options say enough."""
     uses_spark: bool = False
     """Whether it may start Spark: then it takes a master, and is a job for spark-submit."""
     has_progress: bool = False
     """Whether it shows how far it is, and can be told to be quiet, without Spark too."""
     due: Due = Due.NEVER
+    has_notes_for_programs: bool = False
+    """Whether the notes of its view are told, too, where the answer is JSON."""
     streams: bool = False
     """Whether `run` yields an answer for each of the URLs that are asked for (`Work.lines`)."""
     command: str = ""
@@ -119,9 +123,14 @@ class Operation:
         return [each for each in fields_of(self.options) if each.is_on(face)]
 
     @property
+    def selectors(self) -> list[Field]:
+        """The options by any of which a command of several operations means this one."""
+        return [each for each in fields_of(self.options) if each.option.selects]
+
+    @property
     def selector(self) -> Field | None:
-        """The option by which a command of several operations means this one."""
-        return next((each for each in fields_of(self.options) if each.option.selects), None)
+        """The first of them."""
+        return next(iter(self.selectors), None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

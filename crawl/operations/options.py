@@ -68,6 +68,8 @@ class Option:
     selects: bool = False
     """Whether a command that stands for several operations means this one where it is given."""
     shows_default: bool = True
+    required_on: Face | None = None
+    """The face that must be given it, though it has a default for the other."""
 
 
 def option(
@@ -82,6 +84,7 @@ def option(
     nutch: str = "",
     selects: bool = False,
     shows_default: bool = True,
+    required_on: Face | None = None,
 ) -> Meta:
     """The annotation of a field that makes it an option."""
     about = Option(
@@ -95,6 +98,7 @@ def option(
         nutch,
         selects,
         shows_default,
+        required_on,
     )
     return Meta(description=help, extra={"option": about})
 
@@ -170,6 +174,14 @@ class Field:
         dashed = self.name.replace("_", "-")
         return (f"--no-{dashed}" if self.default is True else f"--{dashed}",)
 
+    @property
+    def is_negated(self) -> bool:
+        """Whether the flag says false, and the help what follows then: `--no-filter`."""
+        return self.is_flag and bool(self.flags) and self.flags[0].startswith("--no-")
+
+    def is_required_on(self, face: Face) -> bool:
+        return self.is_required or self.option.required_on is face
+
     def is_on(self, face: Face) -> bool:
         return bool(self.option.faces & face)
 
@@ -216,7 +228,7 @@ def read_options(
         for name, value in given.items()
     }
     for name, field in fields.items():
-        if field.is_required and name not in values:
+        if field.is_required_on(face) and name not in values:
             raise UsageError(f"{field.spelled(face)}: it is needed")
     return options(**values)
 
@@ -228,12 +240,20 @@ def read_value(field: Field, value: object, face: Face, *, is_text: bool = False
     try:
         if is_text and field.option.parse is not None and isinstance(value, str):
             value = field.option.parse(value)
-        return msgspec.convert(_plain(field, value), field.type, strict=not is_text)
+        read = msgspec.convert(_plain(field, value), field.type, strict=not is_text)
+        if read != read:  # within all bounds to msgspec, and no number to anybody
+            raise ValueError
+        return read
     except (msgspec.ValidationError, ValueError, TypeError):
         expected = expected_text(field)
         raise UsageError(f"{field.spelled(face)}: expected {expected}, got {value!r}") from None
     except UsageError as error:
         raise UsageError(f"{field.spelled(face)}: {error}") from None
+
+
+def checked(name: str, kind: Any, value: object) -> Any:
+    """What a caller passed that is no option of an operation, as one of a kind; or UsageError."""
+    return read_value(Field(name, kind, "", REQUIRED, Option()), value, Face.API)
 
 
 def _plain(field: Field, value: object) -> object:
@@ -265,6 +285,8 @@ def expected_text(field: Field) -> str:
     }
     text = words.get(field.kind, "texts by name")
     low, high = bounds_of(field)
+    if low is not None and any(meta.gt is not None for meta in _metas(field.type)):
+        return f"{text} above {low:,}" + ("" if high is None else f" and up to {high:,}")
     if low is not None and high is not None:
         return f"{text} from {low:,} to {high:,}"
     if low is not None:

@@ -8,14 +8,20 @@ whose object is an Operation, or a tuple of those that one command stands for.
 from __future__ import annotations
 
 import importlib
+import logging
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
-from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from crawl.errors import PluginError
-from crawl.operations.operation import Operation
+
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
+
+    from crawl.operations.operation import Operation
+
+_log = logging.getLogger(__name__)
 
 GROUP = "nutria.operation"
 
@@ -223,32 +229,44 @@ _OURS = (
 )
 
 
+OURS: Mapping[str, Listed] = {each.name: each for each in _OURS}
+
+
 @cache
 def commands() -> Mapping[str, Listed]:
-    """Every command, by name: ours, then those of others."""
-    found = {each.name: each for each in _OURS}
+    """Every command, by name: ours, then those of others, one of which may be broken."""
+    found = dict(OURS)
     for name, point in sorted(_of_others().items()):
-        if name in found:
-            raise PluginError(f"{point.value}: there is an operation {name} already")
-        found[name] = Listed(name, point.value, operations_of(name)[0].summary)
+        try:
+            summary = operations_of(name)[0].summary
+        except PluginError as error:
+            summary = str(error)
+        found[name] = Listed(name, point.value, summary)
     return found
+
+
+def find_command(name: str) -> Listed | None:
+    """The command of that name; packages of others are looked through where it is none of ours."""
+    return OURS.get(name) or commands().get(name)
 
 
 @cache
 def operations_of(command: str) -> tuple[Operation, ...]:
     """The operations that a command stands for."""
-    for each in _OURS:
-        if each.name == command:
-            module = importlib.import_module(each.module)
-            found = getattr(module, "OPERATIONS", None) or (module.OPERATION,)
-            return tuple(found)
-    return _loaded(_of_others()[command])
+    if command not in OURS:
+        return _loaded(_of_others()[command])
+    module = importlib.import_module(OURS[command].module)
+    several = getattr(module, "OPERATIONS", None)
+    return tuple(several or (module.OPERATION,))
 
 
 def all_operations() -> Iterator[Operation]:
-    """Every operation; imports the declarations of all."""
+    """Every operation that can be loaded; imports the declarations of all."""
     for name in commands():
-        yield from operations_of(name)
+        try:
+            yield from operations_of(name)
+        except PluginError as error:
+            _log.warning("%s", error)
 
 
 def find_method(name: str) -> Operation | None:
@@ -262,16 +280,23 @@ def find_method(name: str) -> Operation | None:
 
 @cache
 def _of_others() -> Mapping[str, EntryPoint]:
-    return {point.name: point for point in entry_points(group=GROUP)}
+    from importlib.metadata import entry_points
+
+    found = {point.name: point for point in entry_points(group=GROUP)}
+    for name in found.keys() & OURS.keys():
+        _log.warning("operation %s of %s: the name is taken", name, found.pop(name).value)
+    return found
 
 
 def _loaded(point: EntryPoint) -> tuple[Operation, ...]:
+    from crawl.operations.operation import Operation
+
     try:
-        found: Any = point.load()
+        loaded: Any = point.load()
     except Exception as error:
         fault = f"operation {point.name}: {point.value} cannot be loaded: {error}"
         raise PluginError(fault) from error
-    several = found if isinstance(found, tuple) else (found,)
+    several = loaded if isinstance(loaded, tuple) else (loaded,)
     if not several or not all(isinstance(each, Operation) for each in several):
         raise PluginError(f"operation {point.name}: {point.value} is no Operation")
     return several

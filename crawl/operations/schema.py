@@ -7,6 +7,7 @@ from typing import Any
 import msgspec
 
 from crawl.operations.operation import Operation
+from crawl.operations.options import fields_of
 
 
 def schema_of(operation: Operation) -> dict[str, Any]:
@@ -16,6 +17,10 @@ def schema_of(operation: Operation) -> dict[str, Any]:
         schema_hook=_schema_of_others,
         ref_template="#/$defs/{name}",
     )
+    for field in fields_of(operation.options):
+        if field.is_negated:
+            declared = defs[operation.options.__name__]["properties"][field.name]
+            declared["description"] = f"If it is false: {field.help}"
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": operation.name,

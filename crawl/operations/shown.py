@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from crawl.clock import as_text
+from crawl.operations.results import PhaseResult
+
 
 def counter_rows(counters: Mapping[str, int], families: Sequence[str]) -> list[list[object]]:
     """A report's counters as rows of a table: all that are not zero, related ones together.
@@ -17,7 +20,32 @@ def counter_rows(counters: Mapping[str, int], families: Sequence[str]) -> list[l
     return [[name, counters[name]] for name in sorted(counters, key=place) if counters[name]]
 
 
+def reason_rows(result: PhaseResult, families: tuple[str, ...]) -> list[list[object]]:
+    """The counters whose names begin so and that are not zero, each with an example."""
+    samples = result.report["samples"]
+    return [
+        [name, count, next(iter(samples.get(name, ())), "")]
+        for name, count in sorted(result.counters.items())
+        if count and name.startswith(families)
+    ]
+
+
 def waiting_hosts_text(hosts: int, until: str) -> str:
     """How many hosts are in backoff, and until when the first of them is."""
     waiting = "1 host is" if hosts == 1 else f"{hosts:,} hosts are"
     return f"{waiting} in backoff, the first until {until}"
+
+
+def waiting_hosts_note(hosts: int, next_ms: int | None) -> str:
+    """The same as the rest of a line; empty where no host waits."""
+    if not hosts or next_ms is None:
+        return ""
+    return f"; {waiting_hosts_text(hosts, moment(next_ms))}"
+
+
+def moment(time_ms: int) -> str:
+    """A time as text; a number where no calendar has it."""
+    try:
+        return as_text(time_ms)
+    except (ValueError, OverflowError, OSError):
+        return f"{time_ms} ms"

@@ -48,6 +48,8 @@ class Note:
     """A line about the answer, which is no part of it."""
 
     text: str
+    is_continued: bool = False
+    """Whether it goes on with the note before it, so that nobody's name is to be before it."""
 
 
 Part = Table | Line | Cells | Highlighted | Note

@@ -101,6 +101,8 @@ class Work:
     clock: Clock = field(default_factory=SystemClock)
     lines: Iterable[str] | None = None
     """What comes in line by line, from stdin or a socket, in place of the URLs that were given."""
+    resources: dict[str, Any] = field(default_factory=dict)
+    """What stays open for the next operation of the same handle, by name."""
 
     @property
     def directory(self) -> CrawlDir:
@@ -119,6 +121,12 @@ class Work:
     def with_settings(self, settings: Mapping[str, object], origin: str) -> Work:
         """The same with other settings."""
         return replace(self, config=self.config.with_values(settings, origin))
+
+    def ending_itself(self) -> Work:
+        """The same for work that ends by itself when it is asked to (`stopping`): a cancellation
+        leaves its Spark jobs alone."""
+        self.cancellation.require_not_asked()
+        return replace(self, cancellation=Cancellation())
 
     def runner(
         self, *, rows: int | None = None, quiet: bool = False

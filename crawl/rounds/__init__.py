@@ -4,9 +4,9 @@ This package itself imports the data alone, neither Spark nor the disk, so that 
 can load it anywhere; `crawl.rounds.loop` is for whoever runs the phases.
 """
 
+from crawl.errors import NOTHING_MORE
 from crawl.rounds.steps import (
     AFTER_ROUNDS,
-    NOTHING_MORE,
     STOP_FILE,
     UNBOUNDED,
     CrawlParams,

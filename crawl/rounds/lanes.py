@@ -5,31 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
-from typing import Protocol
 
-from crawl.rounds.results import AfterResult, RoundResult
-from crawl.rounds.steps import Step
+from crawl.operations.events import Observer
 from crawl.storage.segments import Segment
 from crawl.tables.runner import Runner
-
-
-class RoundObserver(Protocol):
-    """Is informed of the steps and rounds of a loop."""
-
-    def on_step(self, step: Step, segments: tuple[str, ...]) -> None:
-        """A step begins."""
-
-    def on_remark(self, step: Step, line: str) -> None:
-        """A line for the user."""
-
-    def on_round(self, done: RoundResult) -> None:
-        """A round is closed."""
-
-    def on_after(self, done: AfterResult) -> None:
-        """A step that follows the rounds is done, or had nothing to do."""
-
-    def on_wait(self, seconds: float) -> None:
-        """Nothing is due, and the loop waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +16,7 @@ class Lane:
     """Who runs steps, and who is informed of them."""
 
     runner: Runner
-    observer: RoundObserver
+    observer: Observer
     parsing: Callable[[Segment], AbstractContextManager[object]] = nullcontext
 
 
@@ -49,3 +28,5 @@ class Beside:
     """It shows nothing: the terminal is the fetch's."""
     cancel: Callable[[], None] = lambda: None
     """Has the runner's work under way fail, and nobody else's; may be called again."""
+    working: Callable[[], AbstractContextManager[object]] = nullcontext
+    """Is around the steps, in their thread: what they do inside is what `cancel` ends."""

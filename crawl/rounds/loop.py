@@ -21,18 +21,19 @@ from crawl.config.properties import (
 from crawl.errors import EnvironmentFault, NothingToDo
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_PARSE, FETCHER_TIMELIMIT
+from crawl.operations.work import Work
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tail import last_round_costs
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.candidates import Bounding
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.rounds import (
     STOP_FILE,
     LoopOptions,
@@ -45,9 +46,10 @@ from crawl.rounds import (
     next_step,
     open_segments,
 )
-from crawl.rounds.after import AfterRun, run_after
+from crawl.rounds.after import run_after
 from crawl.rounds.closing import closed_round, mean_due
-from crawl.rounds.lanes import Lane, RoundObserver
+from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
+from crawl.rounds.lanes import Lane
 from crawl.rounds.results import AfterResult, LoopResult, RoundResult
 from crawl.rounds.state import segment_states
 from crawl.rules.overlap import pages_of_a_host
@@ -120,13 +122,10 @@ def fetch_config(config: Config, options: RoundOptions) -> Config:
 class RoundLoop:
     """Runs rounds, from wherever the crawl stands."""
 
+    work: Work
     runner: Runner
-    directory: CrawlDir
-    config: Config
     options: RoundOptions
     loop: LoopOptions
-    clock: Clock
-    observer: RoundObserver
     resolver: Resolver
     sleep: Callable[[float], None]
     interrupted: Callable[[], bool] = lambda: False
@@ -186,15 +185,14 @@ class RoundLoop:
         what has ended it, if anything did. A stop file ends the crawl, and so this too."""
         if self._followed == len(self.rounds):
             return None
-        work = AfterRun(self.runner, self.directory, self.config, self.clock, self.steal_lock)
         for step in self.loop.then:
             if (stop := self.stop_requested()) is not None:
                 return stop
-            self.observer.on_step(step, ())
-            done = run_after(step, work)
-            _remark(self.lane, NextStep(step), *done.remarks)
-            self.after.append(done)
-            self.observer.on_after(done)
+            self.work.observer.on_event(RoundStep(step))
+            result = run_after(step, self.work, steal_lock=self.steal_lock)
+            _remark(self.lane, NextStep(step), *result.remarks)
+            self.after.append(result)
+            self.work.observer.on_event(AfterDone(result))
         self._followed = len(self.rounds)
         return None
 
@@ -206,7 +204,19 @@ class RoundLoop:
     @property
     def lane(self) -> Lane:
         """Where steps run one after the other."""
-        return Lane(self.runner, self.observer, self.parsing)
+        return Lane(self.runner, self.work.observer, self.parsing)
+
+    @property
+    def directory(self) -> CrawlDir:
+        return self.work.directory
+
+    @property
+    def config(self) -> Config:
+        return self.work.config
+
+    @property
+    def clock(self) -> Clock:
+        return self.work.clock
 
     @property
     def round(self) -> Round:
@@ -255,7 +265,6 @@ class RoundLoop:
             top_n=self.options.top_n,
             num_fetchers=self.options.num_fetchers or self.count_parts(),
             add_days=self.options.add_days,
-            not_again=self._fetched_before() if self.options.add_days else (),
             steal_lock=self.steal_lock,
         )
         with self._timed(due, lane):
@@ -267,6 +276,7 @@ class RoundLoop:
                 self.clock,
                 resolver=self.resolver,
                 bounding=self.bounding,
+                not_again=self._fetched_before() if self.options.add_days else (),
             )
         _remark(lane, due, done.took_over)
         if not self.rounds and not self._idle:  # later it is no news that nothing is due
@@ -311,7 +321,7 @@ class RoundLoop:
             wait_s = self.loop.wait_s
             if self._next_host_ms is not None:
                 wait_s = min(wait_s, max(0.0, (self._next_host_ms - self.clock.now_ms()) / 1000))
-            self.observer.on_wait(wait_s)
+            self.work.observer.on_event(Waiting(wait_s))
             return self._pause(self.clock.monotonic() + wait_s)
         return None
 
@@ -319,7 +329,7 @@ class RoundLoop:
         (name,) = due.segments
         config = fetch_config(self.config, self.options)
         is_last = self.loop.ends(len(self.rounds) + self._idle + 1) is not None
-        options = FetchOptions(name, self.steal_lock, more_rounds=not is_last)
+        options = FetchOptions(name, more_rounds=not is_last, steal_lock=self.steal_lock)
         # the servers that the last round asked at its end are asked first now, perhaps
         stop = self._pause(self._fetched_at + Politeness.of(config).usual.delay_s)
         if stop is not None:
@@ -348,7 +358,7 @@ class RoundLoop:
         number, seconds = len(self.rounds) + 1, self._take_seconds(due.segments)
         closed = closed_round(self.directory, number, done, seconds)
         self.rounds.append(closed)
-        lane.observer.on_round(closed)
+        lane.observer.on_event(RoundClosed(closed))
         # hosts that are put off are left out of the next round: it has other URLs
         goes_on = closed.records or done.report.counters["hosts_put_off"]
         return None if goes_on else StopReason.NOTHING_FETCHED
@@ -364,7 +374,7 @@ class RoundLoop:
     @contextmanager
     def _timed(self, due: NextStep, lane: Lane) -> Iterator[None]:
         """Reports that the step begins, and measures it."""
-        lane.observer.on_step(due.step, due.segments)
+        lane.observer.on_event(RoundStep(due.step, due.segments))
         number, figures = len(self.rounds) + 1, meter()
         if figures is not None:
             figures.set(ROUND, number)
@@ -386,4 +396,4 @@ class RoundLoop:
 
 def _remark(lane: Lane, due: NextStep, *lines: str | None) -> None:
     for line in filter(None, lines):
-        lane.observer.on_remark(due.step, line)
+        lane.observer.on_event(StepRemark(due.step, line))

@@ -17,11 +17,11 @@ from functools import partial
 from crawl.config import Config
 from crawl.fetcher.task import STOP
 from crawl.fetcher.values.settings import FETCHER_FOLLOW_DEPTH, HTTP_REDIRECT_MAX
+from crawl.operations.events import Observer
 from crawl.rounds.lanes import Beside, Lane
 from crawl.rounds.loop import RoundLoop
-from crawl.rounds.results import AfterResult, RoundResult
 from crawl.rounds.state import segment_states
-from crawl.rounds.steps import UNBOUNDED, LoopOptions, Step, StopReason, next_steps
+from crawl.rounds.steps import UNBOUNDED, LoopOptions, StopReason, next_steps
 
 _SIGNALS_HEARD_S = 0.5
 """An interruption that another thread asks for is heard between two waits only."""
@@ -70,8 +70,8 @@ class OverlappedRounds:
         if due is None:
             return loop.wait_or_stop(self._close_and_generate(None, loop.lane))
         (name,) = due.segments
-        observer = _LateObserver()
-        lane = Lane(self._beside.runner, observer)
+        later = _LateEvents()
+        lane = Lane(self._beside.runner, later)
         closing = _Thread(partial(self._beside_fetch, name, lane))
         closing.start()
         try:
@@ -81,7 +81,7 @@ class OverlappedRounds:
         except BaseException:
             self._cancel(closing)
             raise
-        observer.tell(loop.lane)
+        later.tell(loop.lane.observer)
         if closing.fault is not None:
             raise closing.fault
         return loop.wait_or_stop(stop)
@@ -96,7 +96,8 @@ class OverlappedRounds:
 
     def _beside_fetch(self, fetching: str, lane: Lane) -> None:
         try:
-            self._close_and_generate(fetching, lane)
+            with self._beside.working():
+                self._close_and_generate(fetching, lane)
         except BaseException:
             # there is nothing to go on with: what is fetched until now is kept
             self._loop.directory.segments.segment(fetching).folder.write(STOP, b"")
@@ -136,27 +137,17 @@ class _Thread(threading.Thread):
             self.is_done.set()
 
 
-class _LateObserver:
+class _LateEvents:
     """Keeps what there is to tell until the terminal is free: the fetch has a display on it."""
 
+    progress_seconds: float | None = None
+
     def __init__(self) -> None:
-        self._told: list[Callable[[Lane], None]] = []
+        self._events: list[object] = []
 
-    def on_step(self, step: Step, segments: tuple[str, ...]) -> None:
-        self._told.append(lambda lane: lane.observer.on_step(step, segments))
+    def on_event(self, event: object) -> None:
+        self._events.append(event)
 
-    def on_remark(self, step: Step, line: str) -> None:
-        self._told.append(lambda lane: lane.observer.on_remark(step, line))
-
-    def on_round(self, done: RoundResult) -> None:
-        self._told.append(lambda lane: lane.observer.on_round(done))
-
-    def on_after(self, done: AfterResult) -> None:
-        self._told.append(lambda lane: lane.observer.on_after(done))
-
-    def on_wait(self, seconds: float) -> None:
-        self._told.append(lambda lane: lane.observer.on_wait(seconds))
-
-    def tell(self, lane: Lane) -> None:
-        for each in self._told:
-            each(lane)
+    def tell(self, observer: Observer) -> None:
+        for event in self._events:
+            observer.on_event(event)

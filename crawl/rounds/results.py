@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from crawl.driver.behind import BehindTable
+from crawl.operations.results import html_table
 from crawl.rounds.steps import StopReason
 
 
@@ -68,3 +70,49 @@ class LoopResult:
     """When the first of them may be asked again."""
     after: tuple[AfterResult, ...] = ()
     """What followed the rounds, each time that it did."""
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a run over rounds did."""
+
+    ending: str
+    """Why there was no further round: `rounds_done`, `nothing_due`, `stop_file` …"""
+    rounds: tuple[RoundResult, ...]
+    hosts_waiting: int = 0
+    """Hosts with due URLs that the last generate left out, because they answer nothing."""
+    next_host_ms: int | None = None
+    """When the first of them may be asked again, in milliseconds since 1970."""
+    is_started: bool = True
+    """False where a stop file was there before the first step."""
+    after: tuple[AfterResult, ...] = ()
+    """What followed the rounds, each time that it did."""
+    behind: tuple[BehindTable, ...] = ()
+    """The tables that the rounds have left behind."""
+
+    def _repr_html_(self) -> str:
+        columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]
+        rows = [
+            [
+                each.number,
+                each.fetched,
+                each.new,
+                each.gone,
+                each.retried,
+                each.redirects,
+                each.left_for_later,
+            ]
+            for each in self.rounds
+        ]
+        return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedStep:
+    """A step of a plan."""
+
+    when: str
+    """In words, such as `each round`."""
+    step: str
+    command: tuple[str, ...]
+    """The command line that does the same, without the program."""

@@ -16,8 +16,6 @@ from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 
 UNBOUNDED = -1
-NOTHING_MORE = 99
-"""Exit code that tells a scheduler to skip the rest; 1 is what any broken program ends with."""
 STOP_FILE = ".STOP"
 """A file of this name in a crawl's folder ends the loop after the step under way."""
 
@@ -161,15 +159,15 @@ _AFTER = {step.name: step for step in AFTER_ROUNDS}
 
 def after_steps(names: Iterable[str]) -> tuple[Step, ...]:
     """The steps of these names, in the order in which they build on each other, whatever that of
-    the names is; UsageError where one is none of them."""
-    wanted = set(names)
-    for name in sorted(wanted - _AFTER.keys()):
+    the names is; UsageError where one is none of them. A text may have several, with commas."""
+    asked = {name.strip() for text in names for name in text.split(",") if name.strip()}
+    for name in sorted(asked - _AFTER.keys()):
         known = ", ".join(_AFTER)
         raise UsageError(
             f"--then {name}: no step that can follow the rounds{did_you_mean(name, _AFTER)};"
             f" they are {known}"
         )
-    return tuple(step for step in AFTER_ROUNDS if step.name in wanted)
+    return tuple(step for step in AFTER_ROUNDS if step.name in asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +256,16 @@ class LoopOptions:
         *,
         until_empty: bool,
         then: Iterable[str] = (),
+        add_days: float = 0.0,
     ) -> LoopOptions:
-        """As the options of `crawl run` say it; UsageError where they cannot be meant."""
+        """As the options of `crawl run` say it; UsageError where they cannot be meant. Rounds that
+        wait for what becomes due have no end before which each URL is fetched once, so that they
+        cannot look ahead."""
+        if add_days and wait is not None:
+            raise UsageError(
+                "--add-days and --wait exclude each other: a crawl that waits fetches pages when"
+                " they are due, which db.fetch.interval.default says"
+            )
         if until_empty and (wait is not None or rounds is not None):
             raise UsageError(
                 "--until-empty is any number of rounds without a wait: leave the others"

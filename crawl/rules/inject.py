@@ -7,18 +7,19 @@ with `#` are comments. Three keys are reserved, any other is metadata.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
 
+from crawl.errors import UsageError
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 
 SCORE_KEY = "nutch.score"
 INTERVAL_KEY = "nutch.fetchInterval"
 FIXED_KEY = "nutch.fetchInterval.fixed"
 
-_MOST_SECONDS = 2**31 - 1
-_MOST_DIGITS = 100
+_MAX_SECONDS = 2**31 - 1
+_MAX_DIGITS = 100
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _BYTE_ORDER_MARK = "\ufeff"  # before the first line of files that some editors write
@@ -79,6 +80,16 @@ def parse_line(line: str) -> Seed | None:
     return Seed(url, score, interval, metadata, tuple(ignored))
 
 
+def require_urls(urls: Iterable[str]) -> None:
+    """Raises UsageError unless each of these texts can be a line of a seed file that is no name of
+    a file by mistake."""
+    for url in urls:
+        if "://" not in url:
+            raise UsageError(f"{url!r} is no URL; seed files go by `files=`")
+        if "\n" in url or "\r" in url:
+            raise UsageError(f"{url!r}: a URL has no line break in it")
+
+
 def _score(text: str) -> float | None:
     try:
         number = float(text)
@@ -90,10 +101,10 @@ def _score(text: str) -> float | None:
 
 def _seconds(text: str) -> int | None:
     # Python refuses to read a number of thousands of digits, and a line may hold one
-    if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
+    if not (text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS):
         return None
     seconds = int(text)
-    return seconds if seconds <= _MOST_SECONDS else None
+    return seconds if seconds <= _MAX_SECONDS else None
 
 
 def why_no_url(text: str) -> str:

@@ -12,7 +12,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -20,6 +20,7 @@ from crawl.errors import Cancelled
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
+    from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
 
@@ -46,6 +47,19 @@ class OperationJobs:
         with jvm_may_be_silent():
             self._context.cancelJobsWithTag(self.tag)
 
+    def apart(self) -> OperationJobs:
+        """Jobs of the same session that are cancelled apart from these."""
+        return OperationJobs(self._context)
+
+    @contextmanager
+    def working(self) -> Iterator[None]:
+        """The steps inside are these jobs."""
+        token = _current.set(self)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+
     def require_not_cancelled(self, step: str) -> None:
         """Raises Cancelled where there is no point in beginning the step."""
         if self._is_cancelled.is_set():
@@ -60,11 +74,13 @@ def jobs_of_operation(context: SparkContext) -> Iterator[OperationJobs]:
     """All steps inside belong to the operation, those of threads too that work in a copy of the
     caller's context (`contextvars.copy_context`)."""
     begun = OperationJobs(context)
-    token = _current.set(begun)
-    try:
+    with begun.working():
         yield begun
-    finally:
-        _current.reset(token)
+
+
+def jobs_of_session(session: SparkSession) -> AbstractContextManager[OperationJobs]:
+    """The same by the session."""
+    return jobs_of_operation(session.sparkContext)
 
 
 def new_group(step: str) -> str:

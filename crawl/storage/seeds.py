@@ -7,8 +7,10 @@ is one piece. Memory is bounded whatever is in the file.
 from __future__ import annotations
 
 import gzip
+import uuid
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import IO, cast
 
@@ -62,24 +64,41 @@ def plan_seeds(addresses: list[str], piece_bytes: int = PIECE_BYTES) -> SeedPlan
         folder, name = split_address(absolute(address))
         size = folder.size(name)
         if size is not None:
-            found = [(folder, name, size)]
+            entries = [(folder, name, size)]
         elif folder.exists(name):
-            found = []
+            entries = []
             inside = folder.child(name)
             for entry in inside.names():
                 entry_size = inside.size(entry)
                 if entry_size is None:
                     skipped.append(inside.path(entry))
                 else:
-                    found.append((inside, entry, entry_size))
-            if not found:
+                    entries.append((inside, entry, entry_size))
+            if not entries:
                 raise UsageError(f"{address}: no seed files in this folder")
         else:
             raise StorageError(f"{address}: no such file or folder")
-        for place, entry, entry_size in found:
+        for place, entry, entry_size in entries:
             pieces.extend(_pieces(place, entry, entry_size, files, piece_bytes))
             files += 1
     return SeedPlan(tuple(pieces), files, tuple(skipped))
+
+
+@contextmanager
+def seed_files(
+    folder: Folder, urls: Sequence[str], files: tuple[str, ...]
+) -> Iterator[tuple[str, ...]]:
+    """These files, and one of the URLs, which is in the folder, where every executor can read it,
+    for as long as the block runs."""
+    if not urls:
+        yield files
+        return
+    name = f".seeds-{uuid.uuid4().hex[:8]}.txt"
+    folder.write(name, "".join(f"{url}\n" for url in urls).encode())
+    try:
+        yield (*files, folder.path(name))
+    finally:
+        folder.delete(name)
 
 
 def _pieces(

@@ -1,2 +1,3 @@
-"""Work on whole buckets of a table with Arrow: no Spark here; a phase maps these
-functions over the buckets."""
+"""The machinery of tables in buckets: who runs tasks, how rows reach other buckets, how sorted
+files are merged, split and looked up in. No Spark here.
+"""

@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.clock import as_text
 from crawl.model.datum import CrawlDatum
 from crawl.model.dump_format import DumpFormat
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
+from crawl.operations.shown import moment
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer
@@ -148,8 +148,8 @@ def as_record(url: str, datum: CrawlDatum) -> dict[str, Any]:
         "url": url,
         "statusCode": int(datum.status),
         "statusName": datum.status.label,
-        "fetchTime": as_text(datum.fetch_time),
-        "modifiedTime": as_text(datum.modified_time) if datum.modified_time else None,
+        "fetchTime": moment(datum.fetch_time),
+        "modifiedTime": moment(datum.modified_time) if datum.modified_time else None,
         "retriesSinceFetch": datum.retries,
         "retryIntervalSeconds": datum.fetch_interval,
         "retryIntervalDays": round(datum.fetch_interval / 86_400, 3),

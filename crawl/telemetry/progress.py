@@ -1,7 +1,7 @@
 """Shows people how far long work is: a bar on a terminal, a plain line now and then elsewhere.
 
 rich, because it knows terminals; it is imported only where there is one. A notebook has a
-display of its own (crawl/facade/progress.py).
+display of its own (crawl/api/notebook.py).
 """
 
 from __future__ import annotations

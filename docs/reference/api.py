@@ -8,6 +8,7 @@ import inspect
 import re
 import sys
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
 import crawl
@@ -80,13 +81,22 @@ def _named_in(each: Any) -> Iterator[type]:
         texts = [str(field.type) for field in public if field.repr]
     else:
         texts = [str(inspect.signature(each).return_annotation)]
-    names = vars(sys.modules[each.__module__])
+    names = _names_of(each.__module__)
     for word in re.findall(r"\w+", " ".join(texts)):
         kind = names.get(word)
-        if inspect.isclass(kind) and kind.__module__.startswith(("crawl.facade", "crawl.api")) | (
-            word in ("Table", "RoundResult")
-        ):
+        is_ours = inspect.isclass(kind) and kind.__module__.startswith("crawl.")
+        if is_ours and (dataclasses.is_dataclass(kind) or word in ("Table", "Running")):
             yield kind
+
+
+def _names_of(module: str) -> dict[str, Any]:
+    """The names that annotations of a module use, those too that only type checkers import."""
+    names = dict(vars(sys.modules[module]))
+    for node in ast.walk(ast.parse(inspect.getsource(sys.modules[module]))):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("crawl."):
+            home = import_module(node.module or "")
+            names |= {each.name: vars(home).get(each.name) for each in node.names}
+    return names
 
 
 def _methods(kind: type) -> list[tuple[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawl.cli.common.nutch_syntax import NOT_YET, check_nutch_syntax
+from crawl.cli.nutch_syntax import NOT_YET, check_nutch_syntax
 from crawl.config.nutch_names import NUTCH_NAMES
 from crawl.errors import UsageError
 from reference.markdown import code, prose, sentence, table

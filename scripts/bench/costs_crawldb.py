@@ -15,9 +15,11 @@ from crawldb_shape import BenchClock, Shape
 
 from crawl.config import Config
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.inject import run as inject
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.planning import capacity
 from crawl.planning.capacity import PhaseWork
 from crawl.planning.costs import Costs, MeasuredCost
@@ -112,9 +114,9 @@ def _run(made: Made, shape: Shape, phase: str, selected: int) -> Run:
     before = resource.getrusage(resource.RUSAGE_SELF)
     listed = 0.0
     if phase == "inject":
-        inject.run(runner, crawl, config, inject.InjectOptions((made.seeds,)), clock)
+        inject.run(runner, crawl, config, InjectOptions((made.seeds,)), clock)
     elif phase == "updatedb":
-        updatedb.run(runner, crawl, config, updatedb.UpdateDbOptions(), clock)
+        updatedb.run(runner, crawl, config, UpdateDbOptions(), clock)
     else:
         options = GenerateOptions(top_n=selected, num_fetchers=2)
         generate.run(runner, crawl, config, options, clock, resolver=lambda host: None)

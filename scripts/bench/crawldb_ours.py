@@ -22,9 +22,11 @@ from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.inject import run as inject
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.readers.readdb import run as readdb
 from crawl.spark.session import open_session
 from crawl.spark.tasks import SparkRunner
@@ -80,11 +82,11 @@ class Ours:
     def run(self, step: str) -> dict[str, Any]:
         match step:
             case "inject":
-                options = inject.InjectOptions((self._work.made.seeds,))
+                options = InjectOptions((self._work.made.seeds,))
                 done = inject.run(self._runner, self._crawl, self._config, options, self._clock)
                 return _told(done.report)
             case "updatedb":
-                chosen = updatedb.UpdateDbOptions()
+                chosen = UpdateDbOptions()
                 told = updatedb.run(self._runner, self._crawl, self._config, chosen, self._clock)
                 return {**_told(told.report), "rows_sent": told.report.counters["rows_sent"]}
             case "generate":

@@ -34,8 +34,8 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.phases.dedup import run as dedup
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.dedup.rules import Grouping, Nearness
-from crawl.phases.dedup.run import DedupOptions
 from crawl.phases.dedup.tasks.components import GatheredEdges
 from crawl.phases.dedup.tasks.groups import find_groups
 from crawl.phases.dedup.tasks.keys import GroupKeys, mixed

@@ -141,7 +141,7 @@ def make_crawl(folder: str, count: int, seed: int) -> None:
     from crawl.model.content import Content
     from crawl.model.status import Status
     from crawl.phases.parse import run as parse
-    from crawl.phases.parse.run import ParseOptions
+    from crawl.phases.parse.options import ParseOptions
     from crawl.storage.crawl_dir import CrawlDir
     from crawl.tables.runner import InProcess
     from crawl.testing.clock import ManualClock
@@ -175,8 +175,8 @@ def export_crawl(folder: str, format: str, text: str) -> tuple[int, float]:
     """Pages and processor seconds of an export in this process."""
     from crawl.config import Config
     from crawl.phases.export import run as export
-    from crawl.phases.export.run import ExportOptions
-    from crawl.phases.export.tasks.values import ExportFormat, TextKind
+    from crawl.phases.export.options import ExportOptions
+    from crawl.phases.export.values import ExportFormat, TextKind
     from crawl.storage.crawl_dir import CrawlDir
     from crawl.tables.runner import InProcess
     from crawl.testing.clock import ManualClock

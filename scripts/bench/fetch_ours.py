@@ -14,7 +14,7 @@ from fetch_list import config_of
 
 from crawl.clock import SystemClock
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.options import FetchOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 

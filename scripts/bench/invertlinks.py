@@ -31,7 +31,7 @@ from crawl.model.table import OUTLINKS
 from crawl.model.tables import PARSE_DATA
 from crawl.phases.invertlinks import run as invertlinks
 from crawl.phases.invertlinks.linkdb import linkdb_of
-from crawl.phases.invertlinks.run import InvertLinksOptions
+from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import bucket_of

@@ -45,8 +45,8 @@ from crawl.model.status import Status
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB, PARSE_DATA, PARSE_TEXT
 from crawl.phases.dedup import run as dedup
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.dedup.rules import Nearness
-from crawl.phases.dedup.run import DedupOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import buckets_of

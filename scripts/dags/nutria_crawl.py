@@ -1,8 +1,10 @@
 """A crawl as an Airflow DAG: rounds of generate, fetch, parse and updatedb, a task each, and what
 is wanted of the link graph, the HostDb, duplicates and the index after them.
 
-What the tasks are and what they run is told by crawl/rounds/steps.py; here it becomes operators.
-Nothing but that file is needed of Nutria where the DAG is parsed, and no Spark.
+What the tasks are and what they run is told by crawl/rounds/steps.py, and what may be asked of
+them by crawl/rounds/options.py; here that becomes operators and parameters. Where the DAG is
+parsed, these are all that is needed of Nutria, with the few files that they import
+(docker/Dockerfile copies them) and msgspec, which Airflow has itself; and no Spark.
 
 Where Airflow parses it, the environment says how the tasks run:
 
@@ -32,6 +34,7 @@ import sys
 from datetime import timedelta
 from pathlib import Path
 
+import msgspec
 from airflow.sdk import DAG, Param, TaskGroup, chain
 from airflow.sdk.exceptions import AirflowException, AirflowSkipException
 
@@ -47,6 +50,7 @@ from crawl.rounds import (  # noqa: E402
     Task,
     task_graph,
 )
+from crawl.rounds.options import RunOptions  # noqa: E402
 
 FLAVOUR = os.environ.get("NUTRIA_FLAVOUR", "command")
 MAX_ROUNDS = int(os.environ.get("NUTRIA_MAX_ROUNDS", "10"))
@@ -56,6 +60,21 @@ PROGRAM = shlex.split(os.environ.get("NUTRIA_COMMAND", "crawl"))
 JOBS = os.environ.get("NUTRIA_JOBS", str(CHECKOUT / "jobs"))
 CONNECTION = os.environ.get("NUTRIA_SPARK_CONN", "spark_default")
 USUAL = RoundOptions()
+_, DECLARED = msgspec.json.schema_components([RunOptions])
+
+
+def declared(option: str, **others) -> Param:
+    """The parameter that an option of `crawl run` is: its default, bounds and description."""
+    schema = {**DECLARED["RunOptions"]["properties"][option], **others}
+    if "anyOf" in schema:
+        # Airflow's form knows a list of types, and no schemas to choose from
+        choices = schema.pop("anyOf")
+        kinds = [each.get("type") for each in choices]
+        for choice in choices:
+            schema = {**choice, **schema}
+        schema["type"] = others.get("type", ["null", *(each for each in kinds if each != "null")])
+    return Param(schema.pop("default"), **schema)
+
 
 PARAMS = {
     "crawl_dir": Param(
@@ -64,34 +83,21 @@ PARAMS = {
         pattern="^(/|[a-z][a-z0-9+.-]*://).",
         description="The crawl's folder: an absolute path, or a URL such as s3://bucket/crawl.",
     ),
-    "seeds": Param(
-        [],
-        type="array",
-        items={"type": "string"},
-        description="Seed files or folders to inject first; none to go on with a crawl.",
-    ),
-    "rounds": Param(
-        1,
+    "seeds": declared("files", default=[]),
+    # the graph has so many; they end before where nothing is due
+    "rounds": declared(
+        "rounds",
+        default=1,
         type="integer",
         minimum=1,
         maximum=MAX_ROUNDS,
-        description="At most so many; they end before where nothing is due.",
+        description="At most this many.",
     ),
-    "top_n": Param(
-        USUAL.top_n, type="integer", minimum=1, description="At most so many URLs a round."
-    ),
-    "num_fetchers": Param(
-        None,
-        type=["null", "integer"],
-        minimum=1,
-        description="Parts of a fetch list, each a task of Spark's (default: the cores).",
-    ),
-    "threads": Param(
-        USUAL.threads, type="integer", minimum=1, description="Of a fetch, in each of its parts."
-    ),
-    "time_limit_min": Param(
-        USUAL.time_limit_min, type="number", description="Of a fetch, in minutes; -1: none."
-    ),
+    "top_n": declared("top_n"),
+    "num_fetchers": declared("num_fetchers"),
+    # each task is told, as it would not know what is usual for rounds
+    "threads": declared("threads", default=USUAL.threads, type="integer"),
+    "time_limit_min": declared("time_limit_min", default=USUAL.time_limit_min, type="number"),
     "master": Param(
         None,
         type=["null", "string"],
@@ -108,13 +114,10 @@ PARAMS = {
         items={"type": "string", "pattern": "^[^=]+="},
         description="KEY=VALUE, each as after -D.",
     ),
-    "after": Param(
-        [],
-        type="array",
+    "after": declared(
+        "then",
+        default=[],
         items={"type": "string", "enum": [step.name for step in AFTER_ROUNDS]},
-        description="What follows the rounds, in this order: "
-        + ", ".join(step.name for step in AFTER_ROUNDS)
-        + ".",
     ),
 }
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 import shlex
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
+from crawl.cli.main import crawl as cli
+from crawl.operations.options import fields_of
 from crawl.rounds import AFTER_ROUNDS, NOTHING_MORE, CrawlParams, RoundOptions, task_graph
+from crawl.rounds.options import RunOptions
 from tests.airflow.pretended import DAG_FILE, AirflowException, AirflowSkipException, parsed
 
 PHASES = ("generate", "fetch", "parse", "updatedb")
@@ -40,6 +43,13 @@ def asked(**params: Any) -> dict[str, Any]:
     }
 
 
+def options_of(name: str, flag: str) -> list[click.Option]:
+    """The options of a command with that flag."""
+    command = cli.get_command(click.Context(cli), name)
+    assert command is not None
+    return [each for each in command.params if isinstance(each, click.Option) and flag in each.opts]
+
+
 @pytest.mark.parametrize("flavour", ["command", "spark-submit"])
 def test_a_task_a_phase_a_round_one_after_the_other(
     monkeypatch: pytest.MonkeyPatch, flavour: str
@@ -67,8 +77,25 @@ def test_the_parameters_are_those_that_a_round_knows(monkeypatch: pytest.MonkeyP
     assert set(params) == set(CrawlParams.__annotations__)
     usual = RoundOptions()
     assert (params["top_n"].default, params["threads"].default) == (usual.top_n, usual.threads)
-    assert params["rounds"].maximum == 5
+    assert (params["rounds"].minimum, params["rounds"].maximum) == (1, 5)
     assert all(param.description for param in params.values())
+
+
+def test_a_parameter_is_declared_by_the_option_of_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    params = parsed(monkeypatch).dag["params"]
+    fields = {field.name: field for field in fields_of(RunOptions)}
+    for name, option, kind in (
+        ("seeds", "files", "array"),
+        ("top_n", "top_n", "integer"),
+        ("num_fetchers", "num_fetchers", ["null", "integer"]),
+        ("threads", "threads", "integer"),
+        ("time_limit_min", "time_limit_min", "number"),
+        ("after", "then", "array"),
+    ):
+        assert (params[name].type, params[name].description) == (kind, fields[option].help)
+    assert {params[name].minimum for name in ("top_n", "num_fetchers", "threads")} == {1}
+    assert (params["num_fetchers"].default, params["time_limit_min"].default) == (None, 180)
+    assert (params["seeds"].default, params["seeds"].items) == ([], {"type": "string"})
 
 
 @pytest.mark.parametrize(
@@ -126,11 +153,7 @@ def test_a_fetch_is_told_of_further_rounds(monkeypatch: pytest.MonkeyPatch, flav
 
     assert tasks_told(3) == {"round_1.fetch", "round_2.fetch"}
     assert tasks_told(1) == set()
-    (option,) = [
-        each
-        for each in importlib.import_module("crawl.cli.fetch").command.params
-        if "--more-rounds" in each.opts
-    ]
+    (option,) = options_of("fetch", "--more-rounds")
     assert option.is_flag
 
 
@@ -177,11 +200,7 @@ def test_what_follows_the_rounds_is_in_the_order_in_which_one_needs_another(
 
 @pytest.mark.parametrize("name", AFTER)
 def test_a_command_that_is_called_again_is_no_fault(name: str) -> None:
-    (option,) = [
-        each
-        for each in importlib.import_module(f"crawl.cli.{name}").command.params
-        if "--if-due" in each.opts
-    ]
+    (option,) = options_of(name, "--if-due")
     assert option.is_flag
 
 

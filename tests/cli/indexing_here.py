@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from crawl.facade.base import Handle
+from crawl.spark.engine import SparkEngine
 from crawl.tables.runner import InProcess, Runner
 
 
 @contextmanager
-def _runner(handle: Handle, **options: Any) -> Iterator[Runner]:
+def _runner(engine: SparkEngine, *_: Any, **__: Any) -> Iterator[Runner]:
     yield InProcess()
 
 
 def index_in_this_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Handle, "_runner", _runner)
+    monkeypatch.setattr(SparkEngine, "runner", _runner)

@@ -14,7 +14,7 @@ class Remarks:
     """The lines so far, and whether there were any."""
 
     def __init__(
-        self, patch: pytest.MonkeyPatch, target: str = "crawl.cli.common.progress.remark"
+        self, patch: pytest.MonkeyPatch, target: str = "crawl.cli.terminal.remark"
     ) -> None:
         self.messages: list[str] = []
         self._event = threading.Event()

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from crawl.facade.base import Handle
 from crawl.rounds import UNBOUNDED, LoopOptions, after_steps
+from crawl.spark.engine import SparkEngine
 from tests.cli.calling import Caller
 from tests.phases.every_phase import _in_process
 from tests.phases.linked_crawl import make_linked_crawl
@@ -21,7 +21,7 @@ USED = ("invertlinks", "webgraph", "linkrank", "dedup", "index", "clean")
 
 @pytest.fixture
 def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Handle, "_runner", _in_process)
+    monkeypatch.setattr(SparkEngine, "runner", _in_process)
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.cli.calling import Caller

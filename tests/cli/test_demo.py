@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.demo import ROUNDS
 from crawl.model.status import Status
 from crawl.rounds import Stage
+from crawl.showcase.demo import ROUNDS
 from crawl.storage.crawl_dir import CrawlDir
 from tests.cli.calling import Caller
 from tests.phases.made import records_of

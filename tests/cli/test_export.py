@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl import api
+from crawl.api import crawl as api
 from crawl.errors import UsageError
 from tests.cli.calling import Caller
 from tests.phases.exported import ExportedCrawl, records_in

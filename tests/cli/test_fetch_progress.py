@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import io
 import json
+import sys
 import threading
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from crawl.cli.common.progress import terminal_display, terminal_displays
-from crawl.facade.progress import show_fetch
-from crawl.phases.fetch.progress import FetchProgress, progress_of
+from crawl.phases.fetch.progress import FetchProgress, fetch_look, progress_of
 from crawl.storage.segments import Segment
 from crawl.telemetry.progress import BarDisplay
 from tests.cli.remarks import Remarks
+from tests.cli.terminals import showing
 from tests.phases.webs import listed
 
 PART_PROGRESS: dict[str, Any] = {
@@ -140,7 +140,8 @@ def drawn(segment: Segment, columns: int, patch: pytest.MonkeyPatch) -> str:
     patch.setenv("COLUMNS", str(columns))
     write_progress(segment, json.dumps(PART_PROGRESS | {"done": 1}).encode())
     stream = Terminal()
-    with show_fetch(lambda phase: terminal_display(phase, stream), segment):
+    patch.setattr(sys, "stderr", stream)
+    with showing("fetch", fetch_look(segment)):
         assert stream.drawn.wait(10)
     return stream.getvalue()
 
@@ -166,10 +167,10 @@ def test_lines_without_a_terminal_and_nothing_where_it_is_to_be_quiet(
 ) -> None:
     remarks = Remarks(monkeypatch)
     write_progress(segment, json.dumps(PART_PROGRESS).encode())
-    with show_fetch(lambda phase: terminal_display(phase, io.StringIO()), segment):
+    with showing("fetch", fetch_look(segment)):
         assert remarks.come(10)
     assert remarks.messages[0].startswith("fetch: 30 of 2 URLs, 2 pages/s")
     remarks.forget()
-    with terminal_displays(quiet=True).fetch(segment):
+    with showing("fetch", fetch_look(segment), quiet=True):
         assert not remarks.come(0.1)
     assert remarks.messages == []

@@ -12,7 +12,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
 from crawl.tables.runner import InProcess

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crawl import api
+from crawl.api import crawl as api
 from crawl.config import Config
 from crawl.errors import CrawlError, Locked, UsageError
 from crawl.interfaces.indexwriter import NO_PARAMETERS

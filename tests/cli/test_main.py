@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from crawl.cli.main import COMMANDS
+from crawl.operations.registry import OURS
 from crawl.version import __version__
 from tests.cli.calling import Caller
 
@@ -13,12 +13,12 @@ from tests.cli.calling import Caller
 def test_help_lists_every_command(crawl: Caller) -> None:
     answer = crawl("--help")
     assert answer.code == 0
-    for name, (_, about) in COMMANDS.items():
+    for name, listed in OURS.items():
         assert name in answer.out
-        assert about in answer.out
+        assert listed.summary in answer.out
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", OURS)
 def test_every_command_has_help_with_examples(crawl: Caller, name: str) -> None:
     arguments = [name, "list", "--help"] if name == "plugin" else [name, "--help"]
     answer = crawl(*arguments)
@@ -102,7 +102,7 @@ def test_a_fault_of_ours_is_one_line(crawl: Caller, monkeypatch: pytest.MonkeyPa
     def burst(*_: object, **__: object) -> None:
         raise RuntimeError("unforeseen")
 
-    monkeypatch.setattr("crawl.cli.snapshots.CrawlDir", burst)
+    monkeypatch.setattr("crawl.storage.crawl_dir.CrawlDir", burst)
     answer = crawl("snapshots", "x")
     assert answer.code == 70
     assert answer.err.startswith("crawl: internal error: RuntimeError: unforeseen")
@@ -113,5 +113,5 @@ def test_an_interrupt_is_130(crawl: Caller, monkeypatch: pytest.MonkeyPatch) -> 
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("crawl.cli.snapshots.CrawlDir", interrupt)
+    monkeypatch.setattr("crawl.storage.crawl_dir.CrawlDir", interrupt)
     assert crawl("snapshots", "x").code == 130

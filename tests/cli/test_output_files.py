@@ -13,7 +13,8 @@ from typing import NoReturn
 import pytest
 
 from crawl.cli.main import main
-from crawl.facade.base import Handle
+from crawl.operations.work import Work
+from crawl.spark.engine import SparkEngine
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from tests.cli.calling import Caller
@@ -46,12 +47,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def no_work(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Whoever begins to work fails."""
 
-    def runner(self: Handle, *, rows: int | None = None, quiet: bool = False) -> NoReturn:
+    def runner(
+        self: SparkEngine, work: Work, *, rows: int | None = None, quiet: bool = False
+    ) -> NoReturn:
         pytest.fail("work was begun")
 
     with monkeypatch.context() as patched:
-        patched.setattr(Handle, "_runner", runner)
-        patched.setattr(Handle, "_spark_session", runner)
+        patched.setattr(SparkEngine, "runner", runner)
+        patched.setattr(SparkEngine, "session", runner)
         yield
 
 

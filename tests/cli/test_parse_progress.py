@@ -2,29 +2,27 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
 
-from crawl.cli.common.progress import terminal_display
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.facade.progress import show_parse
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.progress import ParseProgress, progress_of
-from crawl.phases.parse.run import PROGRESS, ParseOptions, pages_done
+from crawl.phases.parse.options import ParseOptions
+from crawl.phases.parse.progress import ParseProgress, parse_look, progress_of
+from crawl.phases.parse.run import PROGRESS, pages_done
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.lock import hold_lock
 from crawl.storage.segments import Segment
 from crawl.tables.runner import InProcess
-from crawl.telemetry.progress import ProgressDisplay
 from crawl.testing.clock import ManualClock
 from tests.cli.calling import Caller
 from tests.cli.remarks import Remarks
+from tests.cli.terminals import showing
 from tests.parsing.small_parsers import content, settings
 from tests.phases.fetched import NAME, fetched_segment
 from tests.phases.made import datum, make_crawldb
@@ -88,14 +86,10 @@ def test_its_message() -> None:
     assert ParseProgress(0, 4000, 0.0).remaining == ""
 
 
-def on_no_terminal(phase: str) -> ProgressDisplay:
-    return terminal_display(phase, io.StringIO())
-
-
 def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
     clock = ManualClock(0)
-    with show_parse(on_no_terminal, segment, clock):
+    with showing("parse", parse_look(segment, clock)):
         assert remarks.come(10)
         clock.advance(2)
         segment.folder.write(f"{PROGRESS}/00000-4", b"")
@@ -105,7 +99,7 @@ def test_lines_from_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch)
 
 def test_nothing_is_done_at_the_start(segment: Segment, monkeypatch: pytest.MonkeyPatch) -> None:
     remarks = Remarks(monkeypatch)
-    with show_parse(on_no_terminal, segment, ManualClock(0)):
+    with showing("parse", parse_look(segment, ManualClock(0))):
         assert remarks.come(10)
     assert remarks.messages[0] == "parse: 0 of 5 pages"
 

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+import crawl as crawl_api
+from crawl.errors import UsageError
 from tests.cli.calling import Caller
 from tests.phases.linking import LinkingPage, invert, make_parsed
 from tests.phases.made import datum, make_crawldb
@@ -95,3 +97,19 @@ def test_wrong_input_is_one_line(crawl: Caller, linked: str, line: str, expected
 def test_nothing_to_invert(crawl: Caller, linked: str) -> None:
     answer = crawl("invertlinks", linked)
     assert answer.code == 1 and "nothing to invert" in answer.err
+
+
+def test_the_same_from_python(linked: str, tmp_path: Path) -> None:
+    web = crawl_api.open(linked, progress=False)
+    assert [link["fromUrl"] for link in web.inlinks("HTTP://b.org")] == [
+        "http://c.org/",
+        "http://a.org/",
+    ]
+    assert web.inlinks("http://b.org/none") == []
+    out = tmp_path / "out"
+    assert web.dump_linkdb(out, format="json", regex=r"http://b\..*") == {
+        "links": 2,
+        "folder": str(out),
+    }
+    with pytest.raises(UsageError, match="format: expected one of parquet, csv, json, text, got"):
+        web.dump_linkdb(out, format="xml")

@@ -13,6 +13,7 @@ from crawl.phases.dust import run as dust
 from crawl.phases.dust.operation import NOTHING_FOUND
 from crawl.phases.mirrors import run as mirrors
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.cli.calling import Caller
@@ -137,6 +138,6 @@ def test_a_reader_whose_state_is_forgotten_meanwhile_reads_the_next(
 
 def rewrite(directory: CrawlDir) -> None:
     """Another state of the same records, in new files, and nothing left of the one before."""
-    rebucket.run(InProcess(), directory, Config(), 8, SystemClock())
+    rebucket.run(InProcess(), directory, Config(), RebucketOptions(8), SystemClock())
     with directory.writing_crawldb("gc", Config(), SystemClock()) as transaction:
         assert transaction.keep_newest(1) == (1,)

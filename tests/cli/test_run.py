@@ -319,7 +319,7 @@ class TestWithoutSpark:
             (["--then", "indx"], "no step that can follow the rounds (did you mean 'index'?)"),
             (["--then", "clean"], "clean needs what index makes: add it to --then"),
             (["--then", "index", "-D", "index.writers=jsnl"], "jsnl"),
-            (["--add-days", "-1"], "--add-days: give a number of days, 0 or more"),
+            (["--add-days", "-1"], "--add-days: expected a number from 0 to 1,000,000, got '-1'"),
             (["--add-days", "7", "--wait", "1h"], "--add-days and --wait exclude each other"),
         ],
     )

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl import api
+from crawl.api import crawl as api
 from crawl.errors import UsageError
 from crawl.search.folders import EmbeddedFolders
 from crawl.search.writer import EmbeddedIndexWriter

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl import api
+from crawl.api import crawl as api
 from crawl.errors import UsageError
 from tests.cli.calling import Answer, Caller
 from tests.phases.indexed import IndexedCrawl, Page

@@ -7,10 +7,11 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+from crawl import open as open_crawl
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.cli.calling import Caller
@@ -61,3 +62,16 @@ def test_gc_keeps_what_is_asked_for(crawl: Caller, three: str) -> None:
     assert len(records_of(CrawlDir(three))) == 3
     assert set(CrawlDir(three).crawldb.folder.files()) < before
     assert crawl("rollback", three).code == 2
+
+
+def test_programs_are_told_too(crawl: Caller, three: str) -> None:
+    with open_crawl(three, progress=False) as web:
+        assert web.snapshot_files() == crawl("snapshots", three, "--files", "--json").json
+    assert crawl("rollback", three, "--json").json == {"snapshot": 2, "urls": 2}
+    swept = crawl("gc", three, "--keep", 1, "--json").json
+    assert (swept["forgotten"], swept["kept"]) == ([1, 3], [2])
+    assert swept["files_deleted"] > 0
+    for line in (("gc", three, "--keep", 0), ("rollback", three, "--to", 0)):
+        answer = crawl(*line)
+        assert answer.code == 2
+        assert f"{line[2]}: expected a whole number of at least 1, got '0'" in answer.err

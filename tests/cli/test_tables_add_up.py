@@ -13,15 +13,17 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawl.cli import updatedb as updatedb_command
-from crawl.cli.common.rounds_view import limit_lines, round_rows, total_rows
+from crawl.cli.terminal import print_view
 from crawl.config import Config
-from crawl.facade.results import phase_result
 from crawl.model.status import Status
+from crawl.operations.operation import Asked
+from crawl.operations.results import phase_result
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.operation import render
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.rounds import LoopOptions
 from crawl.rounds.results import RoundResult
+from crawl.rounds.shown import limit_lines, round_rows, total_rows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from crawl.tables.runner import InProcess
@@ -143,7 +145,7 @@ def test_updatedb_accounts_for_every_url(
     result = phase_result(
         done.report, snapshot=2, db_urls=done.snapshot.rows, segments=done.segments
     )
-    updatedb_command._summarize("c", result)
+    print_view("updatedb", render(result, Asked(UpdateDbOptions(), Config(), "c")))
     happened, now = capsys.readouterr().out.split("\n\n")
     rows = [line.rsplit(maxsplit=1) for line in now.splitlines()[1:]]
     figures = {what.strip(): int(figure) for what, figure in rows}

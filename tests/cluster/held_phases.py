@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 from crawl.config import Config
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.exchange import BlockSource, Exchange, Outbox
 from crawl.tables.runner import Runner

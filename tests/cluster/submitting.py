@@ -144,7 +144,7 @@ class Site:
         """
         words = [self.crawl, *arguments, "--conf", "conf"]
         return self._submit_program(
-            cluster, [str(ROOT / "jobs" / f"{job}.py"), *words], conf, packed=packed
+            cluster, [str(ROOT / "jobs" / "nutria.py"), job, *words], conf, packed=packed
         )
 
     def submit_in_turn(self, cluster: Cluster, *jobs: Sequence[str], **conf: object) -> Submitted:

@@ -13,10 +13,11 @@ from pathlib import Path
 
 import click
 
-from crawl.cli.common.nutch_syntax import check_nutch_syntax
-from crawl.cli.main import COMMANDS, main
 from crawl.cli.main import crawl as program
+from crawl.cli.main import main
+from crawl.cli.nutch_syntax import check_nutch_syntax
 from crawl.errors import CrawlError
+from crawl.operations.registry import OURS
 from tests.docs.pages import ROOT
 
 _OPERATORS = {"|", "&", "&&", "||", ";", ">", ">>", "<", "2>", "2>>", "("}
@@ -149,7 +150,7 @@ def _job_fault(arguments: Sequence[str]) -> str:
     for number, argument in enumerate(arguments):
         if re.fullmatch(r"jobs/\w+\.py", argument):
             name = Path(argument).stem
-            if name not in COMMANDS or not (ROOT / argument).is_file():
+            if name not in OURS or not (ROOT / argument).is_file():
                 return f"there is no {argument}"
             return crawl_fault([name, *arguments[number + 1 :]])
     return "it names no job"

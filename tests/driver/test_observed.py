@@ -19,14 +19,15 @@ from crawl.config import Config
 from crawl.errors import NothingToDo, StorageError
 from crawl.model.status import Status
 from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.progress import progress_of
-from crawl.phases.fetch.run import FetchOptions, FetchResult
+from crawl.phases.fetch.run import FetchResult
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from crawl.tables.runner import InProcess

@@ -14,7 +14,8 @@ from crawl.errors import StorageError
 from crawl.model.costs import EngineCosts
 from crawl.model.report import Report
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions, InjectResult
+from crawl.phases.inject.options import InjectOptions
+from crawl.phases.inject.run import InjectResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.costs import cost_account
 from crawl.telemetry.io_counts import count_io

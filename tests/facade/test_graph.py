@@ -34,6 +34,11 @@ def test_nodes_by_the_names_of_the_commands(
         node = web.nodereader(URLS[0], links=9)
         assert node is not None and sorted(node["linked_from"]) == URLS[1:]
         assert web.nodereader("http://nowhere.org/") is None
-        for wrong in ({"top": 3, "format": "text"}, {"top": 3, "overwrite": True}, {}):
+        for wrong in (
+            {"top": 3, "format": "text"},
+            {"top": 3, "overwrite": True},
+            {"as_eff": True},
+            {},
+        ):
             with pytest.raises(UsageError, match=r"output|folder"):
                 web.nodedumper(by="inlinks", **wrong)

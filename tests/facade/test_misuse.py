@@ -122,6 +122,7 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "dataframe": (None,),
     "dump_hostgraph": ("hosts",),
     "dump_hosts": ("hosts",),
+    "dump_linkdb": ("links",),
     "host": ("a.test",),
     "inlinks": (URL,),
     "mergelinkdb": (["other"],),

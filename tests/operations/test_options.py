@@ -110,7 +110,7 @@ def test_words_of_a_command_line_are_read() -> None:
 )
 def test_what_cannot_be_meant_is_one_line(name: str, value: object, message: str) -> None:
     with pytest.raises(UsageError) as fault:
-        read(**{name: value})
+        read_options(PaintOptions, {"target": "wall", name: value}, Face.API)
     assert str(fault.value) == f"{name}: {message}"
 
 

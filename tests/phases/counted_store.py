@@ -15,12 +15,14 @@ from crawl.model.hosts import HostState
 from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.run import GenerateResult
-from crawl.phases.generate.shared import GenerateOptions
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions, InjectResult
+from crawl.phases.inject.options import InjectOptions
+from crawl.phases.inject.run import InjectResult
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions, UpdateDbResult
+from crawl.phases.updatedb.options import UpdateDbOptions
+from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.planning import capacity
 from crawl.planning.demand import Demand
 from crawl.planning.store_requests import StoreRequests

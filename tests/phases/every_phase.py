@@ -23,9 +23,9 @@ from crawl.declared import load_declared
 from crawl.errors import CrawlError
 from crawl.operations.work import Work
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.sitemap import run as sitemap
-from crawl.phases.sitemap.run import SitemapOptions
+from crawl.phases.sitemap.options import SitemapOptions
 from crawl.spark.engine import SparkEngine
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import PageKind, Settings, Web, WebServer, running
@@ -283,7 +283,7 @@ def _sitemap(directory: CrawlDir, config: Config) -> int:
         InProcess(),
         directory,
         config,
-        SitemapOptions(num_tasks=2),
+        SitemapOptions(num_fetchers=2),
         SystemClock(),
     )
     return 0

@@ -10,9 +10,10 @@ from typing import Any
 import pyarrow.parquet as pq
 
 from crawl.phases.export import run as export
-from crawl.phases.export.run import ExportOptions, ExportResult
+from crawl.phases.export.options import ExportOptions
+from crawl.phases.export.run import ExportResult
 from crawl.phases.export.tasks.output import SUCCESS
-from crawl.phases.export.tasks.values import ExportFormat, TextKind
+from crawl.phases.export.values import ExportFormat, TextKind
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.indexed import IndexedCrawl

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from crawl.clock import Clock, SystemClock
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions, FetchResult
+from crawl.phases.fetch.options import FetchOptions
+from crawl.phases.fetch.run import FetchResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
 from crawl.tables.runner import InProcess

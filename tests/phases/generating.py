@@ -7,8 +7,8 @@ from typing import Any
 
 from crawl.config import Config
 from crawl.phases.generate import run as generate
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.run import GenerateResult
-from crawl.phases.generate.shared import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

@@ -8,8 +8,9 @@ from typing import Any
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.hostgraph import run as hostgraph
-from crawl.phases.hostgraph.run import HostGraphOptions, HostGraphResult
-from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.hostgraph.options import HostGraphOptions
+from crawl.phases.hostgraph.run import HostGraphResult
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.tables.runner import InProcess

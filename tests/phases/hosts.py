@@ -8,7 +8,8 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.model.derived_tables import HOSTDB
 from crawl.phases.updatehostdb import run as updatehostdb
-from crawl.phases.updatehostdb.run import UpdateHostDbOptions, UpdateHostDbResult
+from crawl.phases.updatehostdb.options import UpdateHostDbOptions
+from crawl.phases.updatehostdb.run import UpdateHostDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import open_table

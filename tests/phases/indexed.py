@@ -17,15 +17,16 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.clean import run as clean
-from crawl.phases.clean.run import CleanOptions, CleanResult
+from crawl.phases.clean.options import CleanOptions
+from crawl.phases.clean.run import CleanResult
 from crawl.phases.index import run as index
-from crawl.phases.index.choice import IndexOptions
+from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.run import IndexResult
 from crawl.phases.index.tasks.outputs import committed_outputs
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

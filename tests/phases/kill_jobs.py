@@ -7,27 +7,28 @@ from typing import Any
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.hostgraph import run as hostgraph
-from crawl.phases.hostgraph.run import HostGraphOptions
+from crawl.phases.hostgraph.options import HostGraphOptions
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.linkrank import run as linkrank
-from crawl.phases.linkrank.run import LinkRankOptions
+from crawl.phases.linkrank.options import LinkRankOptions
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.refresh import run as refresh
-from crawl.phases.refresh.run import RefreshOptions
+from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.scoreupdater import run as scoreupdater
-from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.sitemap import run as sitemap
-from crawl.phases.sitemap.run import SitemapOptions
+from crawl.phases.sitemap.options import SitemapOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.webgraph import run as webgraph
-from crawl.phases.webgraph.run import WebGraphOptions
-from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.webgraph.options import WebGraphOptions
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
 from crawl.tables.runner import InProcess
@@ -76,7 +77,7 @@ def update_small_files(address: str, again: bool, repeat: bool = False) -> None:
 
 
 def rebucket_db(address: str, buckets: int) -> None:
-    rebucket.run(InProcess(), CrawlDir(address), Config(), buckets, SystemClock())
+    rebucket.run(InProcess(), CrawlDir(address), Config(), RebucketOptions(buckets), SystemClock())
 
 
 def refresh_hosts(address: str, *hosts: str) -> None:
@@ -86,7 +87,7 @@ def refresh_hosts(address: str, *hosts: str) -> None:
 def read_sitemaps(address: str, web: dict[str, Any]) -> None:
     """`web`: the settings of a synthetic web that is served, as JSON."""
     config = web_config(Web(Settings.from_json(web)), fetcher__server__delay=0)
-    options = SitemapOptions(num_tasks=2)
+    options = SitemapOptions(num_fetchers=2)
     sitemap.run(InProcess(), CrawlDir(address), config, options, SystemClock())
 
 

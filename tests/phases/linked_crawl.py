@@ -19,11 +19,11 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.operations.work import Work
 from crawl.phases.hostgraph import run as hostgraph
-from crawl.phases.hostgraph.run import HostGraphOptions
+from crawl.phases.hostgraph.options import HostGraphOptions
 from crawl.phases.linkrank import run as linkrank
-from crawl.phases.linkrank.run import LinkRankOptions
-from crawl.phases.webgraph.run import WebGraphOptions
-from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.linkrank.options import LinkRankOptions
+from crawl.phases.webgraph.options import WebGraphOptions
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.spark.engine import SparkEngine
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table

@@ -15,7 +15,8 @@ from crawl.model.arrow import strings
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.tables import PARSE_DATA
 from crawl.phases.webgraph import run as webgraph
-from crawl.phases.webgraph.run import WebGraphOptions, WebGraphResult
+from crawl.phases.webgraph.options import WebGraphOptions
+from crawl.phases.webgraph.run import WebGraphResult
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name

@@ -15,9 +15,10 @@ from crawl.model.derived_tables import LINKDB
 from crawl.model.tables import PARSE_DATA
 from crawl.phases.invertlinks import run as invertlinks
 from crawl.phases.invertlinks.linkdb import linkdb_of
-from crawl.phases.invertlinks.run import InvertLinksOptions, InvertLinksResult
+from crawl.phases.invertlinks.options import InvertLinksOptions
+from crawl.phases.invertlinks.run import InvertLinksResult
 from crawl.phases.mergelinkdb import run as mergelinkdb
-from crawl.phases.mergelinkdb.run import MergeLinkDbOptions
+from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.layout import bucket_of

@@ -5,7 +5,8 @@ from __future__ import annotations
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions, ParseResult
+from crawl.phases.parse.options import ParseOptions
+from crawl.phases.parse.run import ParseResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.parsing.small_parsers import settings

@@ -9,7 +9,8 @@ from crawl.clock import SystemClock
 from crawl.config import Config, text
 from crawl.interfaces.protocol import Request, Response
 from crawl.phases.sitemap import run as sitemap
-from crawl.phases.sitemap.run import SitemapOptions, SitemapResult
+from crawl.phases.sitemap.options import SitemapOptions
+from crawl.phases.sitemap.run import SitemapResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.phases.made import datum, make_crawldb
@@ -77,7 +78,7 @@ def read(
     directory: CrawlDir, config: Config, *urls: str, hosts: bool = False, tasks: int = 3
 ) -> SitemapResult:
     """`crawl sitemap` in this process."""
-    options = SitemapOptions(urls, hosts=hosts, num_tasks=tasks)
+    options = SitemapOptions(urls, hosts=hosts, num_fetchers=tasks)
     return sitemap.run(InProcess(), directory, config, options, SystemClock())
 
 

@@ -26,7 +26,7 @@ from crawl.model.derived_tables import (
 )
 from crawl.model.tables import CRAWLDB
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess

@@ -15,9 +15,10 @@ from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.model.hosts import UNANSWERED, HostState
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.run import GenerateResult
-from crawl.phases.generate.shared import GenerateOptions
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.readers.explain.selection import rejection_of
 from crawl.readers.explain.url import explain
 from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
@@ -129,7 +130,7 @@ def test_several_segments_at_once_are_the_same_as_one_after_the_other(tmp_path: 
 def test_a_rollback_forgets_and_a_rebucket_does_not(troubled: CrawlDir) -> None:
     known = states(troubled)
     assert len(known) == 3
-    rebucket.run(InProcess(), troubled, Config(), 12, ManualClock(NOW))
+    rebucket.run(InProcess(), troubled, Config(), RebucketOptions(12), ManualClock(NOW))
     assert states(troubled) == known
     snapshot = troubled.require_crawldb()
     assert {file.bucket for file in snapshot.hosts} <= set(range(12))

@@ -11,9 +11,9 @@ from crawl.config import Config
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.planning import capacity
 from crawl.planning.demand import Demand
 from crawl.testing.clock import ManualClock

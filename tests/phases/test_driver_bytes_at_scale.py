@@ -26,17 +26,18 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.tasks.collect import SELECTED
 from crawl.phases.generate.tasks.lists import ListTask
 from crawl.phases.generate.tasks.scan import ScanTask
 from crawl.phases.generate.tasks.shards import Shard
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.inject.tasks.merge import InjectMergeTaskResult
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.updatedb.tasks.bucket import UpdateDbTask, UpdateDbTaskResult
 from crawl.planning import capacity
 from crawl.planning.capacity import PhaseWork
@@ -281,7 +282,7 @@ def _seed_files() -> Iterator[str]:
 
 def test_rebucket(crawl: Crawl) -> None:
     runner = SampledRunner(PLAIN)
-    snapshot = crawl.run(rebucket, runner, 2 * BUCKETS)
+    snapshot = crawl.run(rebucket, runner, RebucketOptions(2 * BUCKETS))
     assert snapshot.buckets == len(snapshot.files) == len(snapshot.hosts) == 2 * BUCKETS
     assert runner.steps["rebucket: split"].tasks == BUCKETS
     assert runner.steps["rebucket: hosts"].tasks == BUCKETS

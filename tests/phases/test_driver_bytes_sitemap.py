@@ -9,7 +9,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.model.tables import SITEMAPS
 from crawl.phases.sitemap import run as sitemap
-from crawl.phases.sitemap.run import SitemapOptions
+from crawl.phases.sitemap.options import SitemapOptions
 from crawl.storage.snapshot import SCRATCH
 from tests.phases.counting_runner import CountingRunner
 from tests.phases.made import datum, make_crawldb, records_of
@@ -46,7 +46,7 @@ def driver_bytes(place: Path, web: SitemapWeb, name: str, count: int) -> int:
     web.pages = web_of(hosts)
     directory = make_crawldb(str(place), {f"{host}/": datum() for host in hosts}, buckets=BUCKETS)
     runner = CountingRunner()
-    options = SitemapOptions(num_tasks=TASKS, max_hosts=-1)
+    options = SitemapOptions(num_fetchers=TASKS, max_hosts=-1)
     config = config_of(name, report__samples=1)
     done = sitemap.run(runner, directory, config, options, SystemClock())
     counters = done.report.counters

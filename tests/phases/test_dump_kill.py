@@ -16,8 +16,8 @@ from crawl.phases.hostgraph import dump as graph_dump
 from crawl.phases.invertlinks.linkdb import linkdb_of
 from crawl.phases.invertlinks.tasks.dump import LinkDumpJob
 from crawl.phases.nodedumper import run as nodedumper
-from crawl.phases.nodedumper.run import NodeDumperOptions
-from crawl.phases.webgraph.tasks.dump import ListFormat, NodeGroup, NodeValue
+from crawl.phases.nodedumper.options import NodeDumperOptions
+from crawl.phases.webgraph.values import ListFormat, NodeGroup, NodeValue
 from crawl.readers.readlinkdb import run as readlinkdb
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

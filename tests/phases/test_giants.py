@@ -22,6 +22,7 @@ from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import FETCH_HOSTS as FETCH_HOSTS_TABLE
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.readers.readdb import run as readdb
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
@@ -214,7 +215,7 @@ def test_a_dump_has_every_record_once(giant: CrawlDir, tmp_path: Path) -> None:
 
 
 def test_rebucket_keeps_every_record(giant: CrawlDir) -> None:
-    rebucket.run(InProcess(), giant, Config(), 8, ManualClock(NOW))
+    rebucket.run(InProcess(), giant, Config(), RebucketOptions(8), ManualClock(NOW))
     assert records_of(giant) == RECORDS
     assert check(giant, deep=True).faults == []
 

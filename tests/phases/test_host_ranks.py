@@ -13,7 +13,7 @@ from crawl.errors import StorageError
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.status import Status
 from crawl.phases.hostgraph import run as hostgraph
-from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.host_ranks import HostRanks, load_host_ranks, pinned_address
 from crawl.storage.manifest import Snapshot
 from crawl.storage.snapshot import Dataset

@@ -18,11 +18,11 @@ from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, W
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.phases.invertlinks import run as invertlinks
-from crawl.phases.invertlinks.run import InvertLinksOptions
+from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.phases.updatehostdb import run as updatehostdb
-from crawl.phases.updatehostdb.run import UpdateHostDbOptions
+from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.phases.webgraph import run as webgraph
-from crawl.phases.webgraph.run import WebGraphOptions
+from crawl.phases.webgraph.options import WebGraphOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.tables.runner import InProcess

@@ -19,11 +19,11 @@ from crawl.config import Config
 from crawl.errors import CrawlError, UsageError
 from crawl.model.status import Status
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.refresh import run as refresh
-from crawl.phases.refresh.run import RefreshOptions
+from crawl.phases.refresh.options import RefreshOptions
 from crawl.spark.faults import ChangedRows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess

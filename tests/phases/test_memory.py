@@ -8,11 +8,11 @@ from pathlib import Path
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.readers.readdb import run as readdb
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess

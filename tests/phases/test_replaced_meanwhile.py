@@ -16,8 +16,8 @@ from crawl.errors import StorageError
 from crawl.model.derived_tables import DOMAINGRAPH, HOSTDB, HOSTGRAPH, LINKDB, WEBGRAPH
 from crawl.model.table import Table
 from crawl.phases.nodedumper import run as nodedumper
-from crawl.phases.nodedumper.run import NodeDumperOptions
-from crawl.phases.webgraph.tasks.dump import NodeGroup, NodeValue
+from crawl.phases.nodedumper.options import NodeDumperOptions
+from crawl.phases.webgraph.values import NodeGroup, NodeValue
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.cli.calling import Answer, Caller

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 from crawl.config import Config
 from crawl.model.derived_tables import HOSTDB
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.dust import run as dust
 from crawl.phases.dust.rules import DustBounds
 from crawl.phases.mirrors import run as mirrors

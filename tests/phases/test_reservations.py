@@ -13,9 +13,10 @@ from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions, UpdateDbResult
+from crawl.phases.updatedb.options import UpdateDbOptions
+from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from crawl.tables.runner import InProcess

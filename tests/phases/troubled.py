@@ -11,7 +11,7 @@ from crawl.model import tables
 from crawl.model.hosts import HostTrouble, troubles_table
 from crawl.model.status import Status
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
 from crawl.storage.parquet import open_writer

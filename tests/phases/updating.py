@@ -11,7 +11,8 @@ from crawl.model.answer_keys import CODE_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions, UpdateDbResult
+from crawl.phases.updatedb.options import UpdateDbOptions
+from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import DAY, NOW, SegmentRows, datum, make_crawldb, make_segment, records_of

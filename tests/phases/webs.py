@@ -14,7 +14,7 @@ from crawl.model.arrow import strings
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH, Segment

@@ -12,13 +12,14 @@ import pytest
 from crawl.clock import LONGEST_LOOK_DAYS
 from crawl.config import Config
 from crawl.errors import UsageError
-from crawl.facade.rounds import check_look_ahead
 from crawl.model.hosts import HostState
 from crawl.model.status import Status
+from crawl.operations.options import Face, read_options
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.rounds import UNBOUNDED, LoopOptions, RoundOptions, StopReason, build_round
 from crawl.rounds.lanes import Beside
+from crawl.rounds.options import RunOptions
 from crawl.rounds.overlap import overlapping
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
@@ -102,13 +103,13 @@ def test_the_plan_shows_it() -> None:
 
 
 def test_looking_ahead_is_for_a_crawl_that_ends() -> None:
-    check_look_ahead(7, LoopOptions(UNBOUNDED))
-    check_look_ahead(0, LoopOptions(UNBOUNDED, wait_s=60))
+    assert RunOptions(rounds=UNBOUNDED, add_days=7).loop() == LoopOptions(UNBOUNDED)
+    assert RunOptions(wait="60", add_days=0).loop().wait_s == 60
     with pytest.raises(UsageError, match=r"--add-days and --wait exclude each other"):
-        check_look_ahead(7, LoopOptions(UNBOUNDED, wait_s=60))
+        RunOptions(wait="60", add_days=7).loop()
     for days in (-1, math.nan, math.inf, 1e308, LONGEST_LOOK_DAYS + 1):
-        with pytest.raises(UsageError, match="--add-days: give a number of days, 0 or more"):
-            check_look_ahead(days, LoopOptions(1))
+        with pytest.raises(UsageError, match="add_days: expected a number from 0 to 1,000,000"):
+            read_options(RunOptions, {"add_days": days}, Face.API)
 
 
 def test_no_look_ahead_is_longer_than_moments_can_be_told() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from crawl.driver.derived import behind, read_facts
 from crawl.errors import NoSnapshot, PluginError, UsageError
-from crawl.facade.arguments import step_names
+from crawl.operations.operation import Due
 from crawl.phases.dedup import run as dedup
 from crawl.phases.index import run as index
 from crawl.phases.index.tasks.outputs import committed_outputs
@@ -20,11 +20,9 @@ from crawl.rounds import (
     UNBOUNDED,
     LoopOptions,
     StopReason,
-    after,
     after_steps,
 )
-from crawl.rounds.after import check_after
-from crawl.rounds.derived import behind, read_facts
+from crawl.rounds.after import check_after, operation_of, require_needed
 from crawl.rounds.lanes import Beside
 from crawl.rounds.overlap import overlapping
 from crawl.storage.crawl_dir import CrawlDir
@@ -62,7 +60,7 @@ def test_their_order_is_that_in_which_they_build_on_each_other() -> None:
     ]
     assert [step.name for step in after_steps(reversed(EVERY))] == EVERY
     assert after_steps([]) == ()
-    assert step_names("index, clean") == step_names(["index", "clean"]) == ["index", "clean"]
+    assert after_steps(["index, clean"]) == after_steps(["index", "clean"])
 
 
 def test_a_name_that_is_none_of_them() -> None:
@@ -83,15 +81,16 @@ def test_what_a_step_builds_on_must_be_there_or_be_made_by_another(tmp_path: Pat
         (["dedup", "clean"], "index"),
     ):
         with pytest.raises(NoSnapshot, match=rf"{names[-1]} needs what {lacking} makes: add it to"):
-            check_after(after_steps(names), directory, config)
-    check_after(after_steps(EVERY), directory, config)
+            require_needed(after_steps(names), directory)
+    require_needed(after_steps(EVERY), directory)
+    check_after(after_steps(EVERY), config)
     del PLAYED[str(tmp_path)]
 
 
 def test_wrong_settings_of_a_step_are_told_before_anything_is_started(tmp_path: Path) -> None:
     config = Played(tmp_path).config.with_values({"index.writers": "jsnol"})
     with pytest.raises(PluginError, match="jsnol"):
-        check_after(after_steps(["index"]), CrawlDir(str(tmp_path)), config)
+        check_after(after_steps(["index"]), config)
     del PLAYED[str(tmp_path)]
 
 
@@ -236,9 +235,8 @@ def test_a_crawl_that_waits_is_followed_round_by_round(played: Played, overlap: 
     assert [step.is_done for step in again.after] == [False]
 
 
-def test_every_step_after_the_rounds_has_a_phase_with_such_options() -> None:
-    assert list(after._OPTIONS) == [step.name for step in AFTER_ROUNDS]
-    for name, options in after._OPTIONS.items():
-        phase = import_module(f"crawl.phases.{name}.run")
-        assert getattr(phase, options)(steal_lock=True).steal_lock
-        assert callable(phase.run)
+def test_every_step_after_the_rounds_is_an_operation_that_needs_no_options() -> None:
+    for step in AFTER_ROUNDS:
+        operation = operation_of(step)
+        assert operation.options(steal_lock=True).steal_lock
+        assert operation.due is Due.IF_ANY

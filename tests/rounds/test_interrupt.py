@@ -7,7 +7,7 @@ import time
 
 import pytest
 
-from crawl.cli.common.output import remark
+from crawl.cli.output import remark
 from crawl.errors import StorageError
 from crawl.operations.interrupt import sigterm_interrupts, stop_on_signal
 

@@ -14,8 +14,11 @@ from crawl.config import Config
 from crawl.errors import EnvironmentFault, NothingToDo, StorageError
 from crawl.fetcher.task import STOP
 from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.parse import run as parse
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, Stage, StopReason
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.results import LoopResult
@@ -24,7 +27,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, Segment
 from crawl.tables.runner import InProcess
 from tests.phases.made import DAY, NOW, records_of
-from tests.phases.round_loops import Diary, SetClock
+from tests.phases.round_loops import Diary, SetClock, work_in_process
 from tests.phases.scripted_web import PLAYED, Scene, Script
 
 pytestmark = pytest.mark.slow
@@ -70,12 +73,9 @@ class Played:
             "sleep": self._sleep,
         }
         round_loop = RoundLoop(
+            work_in_process(self.directory, self.config, self.clock, diary or Diary()),
             InProcess(),
-            self.directory,
-            self.config,
             loop=loop,
-            clock=self.clock,
-            observer=diary or Diary(),
             **{**usual, **more},
         )
         return round_loop.run((str(self.seeds),) if seeded else ())
@@ -345,17 +345,17 @@ def test_segments_by_their_stage(played: Played) -> None:
         played.run_rounds(LoopOptions(1), seeded=True, fetching=_never)
     assert played.stages == [Stage.GENERATED]
     (segment,) = directory.segments.generated()
-    fetch.run(InProcess(), directory, config, fetch.FetchOptions(), clock, lambda: True)
+    fetch.run(InProcess(), directory, config, FetchOptions(), clock, lambda: True)
     manifest = segment.manifest(FETCH)
     assert manifest is not None
     if not manifest.complete:
         assert played.stages == [Stage.FETCHING]
-        fetch.run(InProcess(), directory, config, fetch.FetchOptions(), clock)
+        fetch.run(InProcess(), directory, config, FetchOptions(), clock)
     assert played.stages == [Stage.FETCHED]
-    options = parse.ParseOptions(segment=segment.name)
+    options = ParseOptions(segment=segment.name)
     parse.run(InProcess(), directory, config, options, clock)
     assert played.stages == [Stage.PARSED]
-    update = updatedb.UpdateDbOptions(segments=(segment.name,))
+    update = UpdateDbOptions(segments=(segment.name,))
     updatedb.run(InProcess(), directory, config, update, clock)
     assert played.stages == [Stage.UPDATED]
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.cli.main import COMMANDS
 from crawl.errors import UsageError
+from crawl.operations.registry import OURS
 from crawl.rounds import (
     AFTER_ROUNDS,
     UNBOUNDED,
@@ -200,7 +200,7 @@ def test_a_segment_fetched_without_parsing_is_parsed_also_where_the_fetch_would_
 def test_every_step_is_a_command(wanted: RoundOptions) -> None:
     a_round = build_round(wanted)
     for step in (inject_step(["seeds.txt"]), *a_round.steps):
-        assert step.name in COMMANDS
+        assert step.name in OURS
         command = step.command_line("here", ["20261115093000"])
         assert command[:3] == [step.name, "here", "20261115093000"]
         assert all(isinstance(argument, str) and argument for argument in command)
@@ -274,7 +274,7 @@ def test_the_graph_of_a_crawl() -> None:
         *(f"round_2.{step}" for step in ("generate", "fetch", "parse", "updatedb")),
         *(f"after_rounds.{step.name}" for step in AFTER_ROUNDS),
     ]
-    assert {step.name for step in AFTER_ROUNDS} <= set(COMMANDS)
+    assert {step.name for step in AFTER_ROUNDS} <= set(OURS)
     assert [task.name for task in task_graph(2) if task.follows_skipped] == [
         "round_1.generate",
         *(f"after_rounds.{step.name}" for step in AFTER_ROUNDS),

@@ -12,11 +12,11 @@ from crawl.errors import UsageError
 from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.derived_tables import HOSTDB
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.tasks.host_bounds import send_values
 from crawl.phases.generate.tasks.selection import host_expressions
 from crawl.phases.updatehostdb import run as updatehostdb
-from crawl.phases.updatehostdb.run import UpdateHostDbOptions
+from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.readers.readhostdb import run as readhostdb
 from crawl.spark.expr import check_expression, matching_rows
 from crawl.spark.host_bounds import host_bounds

@@ -22,8 +22,8 @@ import json, sys
 from pathlib import Path
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import inject
-from crawl.phases.inject.run import InjectOptions
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.options import InjectOptions
 from crawl.spark.session import open_session
 from crawl.spark.source import register
 from crawl.spark.tasks import SparkRunner

@@ -29,7 +29,7 @@ from crawl.config import Config
 from crawl.errors import NoSnapshot, UsageError
 from crawl.model.status import Status
 from crawl.phases.updatehostdb import run as updatehostdb
-from crawl.phases.updatehostdb.run import UpdateHostDbOptions
+from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.spark.source import PushdownReader, PushdownSource
 from crawl.spark.source_tables import TABLES, SourceOptions
 from crawl.storage import parquet, scan

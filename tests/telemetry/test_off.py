@@ -13,9 +13,10 @@ import sys
 from crawl.tables.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import inject, generate
-from crawl.phases.inject.run import InjectOptions
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate import run as generate
+from crawl.phases.inject import run as inject
+from crawl.phases.inject.options import InjectOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.ambient import observed_command
 

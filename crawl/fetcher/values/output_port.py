@@ -1,7 +1,7 @@
 """Where the engine puts what it brings out.
 
-The segment writer (output/output.py) stores it; `MemoryOutput` keeps it for a caller who
-looks at single pages, and `NullOutput` only counts.
+The segment writer (fetcher/output/segment_output.py) stores it; `MemoryOutput` keeps it for a
+caller who looks at single pages, and `NullOutput` only counts.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ and may be deleted already.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.clock import Clock
@@ -20,6 +20,7 @@ from crawl.errors import NoSnapshot
 from crawl.hints import command
 from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
+from crawl.phases.clean.options import CleanOptions
 from crawl.phases.index.state import (
     IndexState,
     check_writers,
@@ -36,15 +37,6 @@ from crawl.tables.runner import Runner
 
 
 @dataclass(frozen=True, slots=True)
-class CleanOptions:
-    """What the command line says."""
-
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    commit: bool = True
-    steal_lock: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class CleanResult:
     """What is left of the index."""
 
@@ -57,7 +49,7 @@ class CleanResult:
 
 def check(config: Config, options: CleanOptions | None = None) -> list[WriterSpec]:
     """Raises what is wrong with the settings; the active writers."""
-    specs = active_writers(config, (options or CleanOptions()).parameters)
+    specs = active_writers(config, (options or CleanOptions()).params or {})
     for spec in specs:
         spec.build(config)
     return specs

@@ -32,12 +32,13 @@ from crawl.interfaces.chains import FilterChain
 from crawl.model.report import Report
 from crawl.parsing.fields.rule_file import FILE as FIELDS_FILE
 from crawl.parsing.fields.rule_file import field_rules
+from crawl.phases.export.options import ExportOptions
 from crawl.phases.export.settings import EXPORT_FILE_RECORDS, EXPORT_MARKDOWN_FILES
 from crawl.phases.export.tasks import output as export_folder
 from crawl.phases.export.tasks.part import DATA, GONE, ExportJob, ExportTaskResult, export_part
 from crawl.phases.export.tasks.record import RecordMaker
 from crawl.phases.export.tasks.selection import SelectionJob, SelectionTask, select_shard
-from crawl.phases.export.tasks.values import ChunkUnit, ExportedFile, ExportFormat, TextKind
+from crawl.phases.export.values import ChunkUnit, ExportedFile, ExportFormat, TextKind
 from crawl.phases.index.rules import IndexRules
 from crawl.phases.index.tasks.decide import DecideJob
 from crawl.phases.index.tasks.keys import (
@@ -59,31 +60,6 @@ from crawl.telemetry.context import update_context
 
 _SHARD_ROWS = 500_000
 _FEWEST_SHARDS = 8
-
-
-@dataclass(frozen=True, slots=True)
-class ExportOptions:
-    """What the command line says."""
-
-    output: str
-    format: ExportFormat = ExportFormat.JSONL
-    text: TextKind | None = None
-    """None: Markdown for Markdown files, the main text for all others."""
-    segments: tuple[str, ...] = ()
-    """Names of segments; none: every one that is parsed."""
-    since: int | None = None
-    """Only what is new, changed or gone since this snapshot of the CrawlDb."""
-    chunk: int | None = None
-    chunk_unit: ChunkUnit = ChunkUnit.CHARACTERS
-    filter: bool = False
-    overwrite: bool = False
-    steal_lock: bool = False
-
-    @property
-    def text_kind(self) -> TextKind:
-        if self.text is not None:
-            return self.text
-        return TextKind.MARKDOWN if self.format is ExportFormat.MARKDOWN else TextKind.MAIN
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from typing import Any
 from crawl.clock import SystemClock, as_text
 from crawl.fetcher.task import PROGRESS
 from crawl.fetcher.task_spec import cross_part_number
+from crawl.operations.events import Look
 from crawl.printable import printable
 from crawl.storage.segments import GENERATE, Segment
 
@@ -134,6 +135,16 @@ def progress_of(segment: Segment) -> FetchProgress:
         if isinstance(content, dict) and "told_ms" in content and _is_usable(content):
             found.append(content)
     return FetchProgress.of(found, generated.rows, SystemClock().now_ms())
+
+
+def fetch_look(segment: Segment) -> Look:
+    """Says how far the fetch of a segment is, as soon as a task has reported anything."""
+
+    def look() -> FetchProgress | None:
+        progress = progress_of(segment)
+        return progress if progress.parts else None
+
+    return look
 
 
 def _is_usable(content: dict[str, Any]) -> bool:

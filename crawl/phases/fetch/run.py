@@ -16,7 +16,7 @@ from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_BUCKETS
+from crawl.config.properties import CRAWLDB_BUCKETS, FETCHER_THREADS_FETCH
 from crawl.driver.empty_results import fetch_remarks
 from crawl.driver.observed import observed
 from crawl.driver.timing import timed
@@ -42,6 +42,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
 from crawl.phases.fetch.hand_over import HandOverTask, handed_over, publish_handed_over
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tail import TailCutter, is_tail_cut, last_round_costs
 from crawl.storage.chunks import CROSS_PART, FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
 from crawl.storage.crawl_dir import CrawlDir, locked
@@ -60,16 +61,6 @@ from crawl.storage.segments import (
 from crawl.tables.hosts import SlowHosts
 from crawl.tables.runner import Runner
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class FetchOptions:
-    """What the command line says."""
-
-    segment: str | None = None
-    steal_lock: bool = False
-    more_rounds: bool = False
-    """Whether a further round follows, which can take up what this one leaves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +84,13 @@ def check(config: Config) -> None:
     ScoringChain.from_config(config)
     _list_normalizers(config)
     _parsing(config)
+
+
+def with_threads(config: Config, threads: int | None) -> Config:
+    """The settings of a fetch with so many threads, where somebody says how many."""
+    if threads is None:
+        return config
+    return config.with_values({FETCHER_THREADS_FETCH.name: threads}, "--threads")
 
 
 def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
@@ -130,6 +128,7 @@ def run(
     somebody wanted that before there was a fetch to end.
     """
     segment = choose(crawl_dir, options.segment)
+    config = with_threads(config, options.threads)
     update_context(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
     with (

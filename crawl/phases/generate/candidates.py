@@ -76,7 +76,7 @@ def find_candidates(
     sources = [] if matching is None else [matching(base, slices)]
     if bounds is not None and bounds.bounding is not None:
         sources.append(bounds.bounding(bounds.hostdb, router))
-    known = work.runner.exchange(
+    exchange = work.runner.exchange(
         partial(_send_known, router),
         [*lists, *_automatic(work, bounds)],
         len(slices),
@@ -84,7 +84,7 @@ def find_candidates(
         sources,
         rows=base.rows + (0 if bounds is None else bounds.hostdb.rows),
     )
-    return known.send(partial(scan_slice, job), tasks, len(slices), "generate: scan")
+    return exchange.send(partial(scan_slice, job), tasks, len(slices), "generate: scan")
 
 
 def _automatic(work: GenerateRun, bounds: HostBounds | None) -> list[HostsFile]:
@@ -113,8 +113,8 @@ def _unfinished_lists(
 
 def _lists_not_again(work: GenerateRun, segments: Sequence[Segment]) -> list[ListFile]:
     """The lists whose URLs are not to be selected once more, as far as they are still here."""
-    named = frozenset(work.options.not_again)
-    return list_files((each for each in segments if each.name in named), NOT_AGAIN)
+    names = frozenset(work.not_again)
+    return list_files((each for each in segments if each.name in names), NOT_AGAIN)
 
 
 def settle_segment_cuts(
@@ -122,14 +122,14 @@ def settle_segment_cuts(
 ) -> list[Shard]:
     """Every shard with its cuts, one for each segment that gets anything."""
     top_n = work.options.top_n
-    wanted = _segments_wanted(work)
+    segment_count = _max_segments(work)
     takes_all = top_n is None or base.rows <= top_n
-    if takes_all and wanted == 1:
+    if takes_all and segment_count == 1:
         return [Shard(number, [TAKE_ALL]) for number in range(len(slices))]
     shards = [Shard(number, []) for number in range(len(slices))]
     step = max(1, base.rows // _SUMMARY_KEYS)
     with timed(work.report, "cut", work.clock):
-        for _ in range(wanted):
+        for _ in range(segment_count):
             cuts = _cuts(work, candidates, shards, step)
             if not cuts:
                 break
@@ -152,11 +152,11 @@ def _cuts(
         return []
     if top_n is None or total <= top_n:
         return [TAKE_ALL] * len(shards)
-    while isinstance(settled := settle_cuts(summaries, limits, step, top_n), Bracket):
-        limits, step = settled, next_step(len(shards), step, _SUMMARY_KEYS)
+    while isinstance(outcome := settle_cuts(summaries, limits, step, top_n), Bracket):
+        limits, step = outcome, next_step(len(shards), step, _SUMMARY_KEYS)
         look = partial(summarize_shard, job, limits, step)
         summaries = candidates.run(look, by_number(shards), "generate: cut")
-    return settled
+    return outcome
 
 
 def ranking(config: Config) -> RankJob:
@@ -164,9 +164,9 @@ def ranking(config: Config) -> RankJob:
     return RankJob(most_per_host(config))
 
 
-def _segments_wanted(work: GenerateRun) -> int:
-    wanted = work.options.max_num_segments
-    return work.config[GENERATE_MAX_NUM_SEGMENTS] if wanted is None else wanted
+def _max_segments(work: GenerateRun) -> int:
+    limit = work.options.max_num_segments
+    return work.config[GENERATE_MAX_NUM_SEGMENTS] if limit is None else limit
 
 
 def _send_known(router: Router, task: ListFile | HostsFile, outbox: Outbox) -> None:

@@ -29,10 +29,10 @@ from crawl.urls.partition import PartitionMode, Resolver
 
 _CHAINS_TOLD = 200_000
 """Chains of which the driver hears one by one; of the others it hears sums."""
-_SLOTS_A_PART = 64
+_SLOTS_PER_PART = 64
 """Sums of short chains that there are for each part to be filled with: an even number of URLs to
 within a hundredth."""
-_ROWS_A_CHAIN_SHARD = 250_000
+_ROWS_PER_CHAIN_SHARD = 250_000
 """Records that one task counts and deals."""
 
 
@@ -42,7 +42,7 @@ def chain_jobs(
     """What collects records, and what counts and deals their chains: in as few tasks as can
     hold the records, for most selections are small."""
     most = base.rows if work.selection.most is None else min(base.rows, work.selection.most)
-    shards = min(base.buckets, -(-most // _ROWS_A_CHAIN_SHARD)) or 1
+    shards = min(base.buckets, -(-most // _ROWS_PER_CHAIN_SHARD)) or 1
     collect = CollectJob(
         crawldb=work.transaction.folder,
         now_ms=work.report.started_ms,
@@ -52,7 +52,7 @@ def chain_jobs(
     )
     chains = ChainsJob(
         shards=shards,
-        slots=-(-_SLOTS_A_PART * work.options.num_fetchers // shards),
+        slots=-(-_SLOTS_PER_PART * work.part_count // shards),
         most_chains=-(-_CHAINS_TOLD // shards),
         delay_s=work.config[FETCHER_SERVER_DELAY],
         latency_s=work.config[GENERATE_EXPECTED_LATENCY],
@@ -75,7 +75,7 @@ def write_lists(
     ]
     count = 1 + max(segments)
     names = work.crawl_dir.segments.new_names(work.report.started_ms, count)
-    parts = work.options.num_fetchers
+    parts = work.part_count
     balance = balance_parts(
         counted,
         {number: name for each in collected.results() for number, name in each.names.items()},

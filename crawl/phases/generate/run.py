@@ -1,7 +1,7 @@
 """generate: the due URLs with the highest scores become fetch lists of new segments.
 
-The steps are described in crawl/phases/generate/tasks; here and in generate_candidates and
-generate_lists they are put together: what every step needs, the cuts that all shards settle
+The steps are described in crawl/phases/generate/tasks; here and in candidates.py and
+lists.py they are put together: what every step needs, the cuts that all shards settle
 together, the balance between parts, and the publication of segments (and marks, on request) as
 one.
 """
@@ -30,7 +30,8 @@ from crawl.phases.generate.candidates import (
     settle_segment_cuts,
 )
 from crawl.phases.generate.lists import chain_jobs, publish_segments, write_lists
-from crawl.phases.generate.shared import GenerateOptions, GenerateRun
+from crawl.phases.generate.options import GenerateOptions
+from crawl.phases.generate.shared import GenerateRun
 from crawl.phases.generate.tasks.chains import count_chains
 from crawl.phases.generate.tasks.collect import CollectTaskResult, collect_slice
 from crawl.phases.generate.tasks.scan import ScanTaskResult
@@ -67,14 +68,14 @@ class GenerateResult:
     @property
     def next_host_ms(self) -> int | None:
         """When the first of the hosts that were left out may be asked again."""
-        found: int | None = self.report.details.get("next_host_ms")
-        return found
+        moment_ms: int | None = self.report.details.get("next_host_ms")
+        return moment_ms
 
     @property
     def unfinished(self) -> list[str]:
         """Segments whose URLs were left out: the CrawlDb has not taken them in yet."""
-        found: list[str] = self.report.details.get("unfinished_segments", [])
-        return found
+        names: list[str] = self.report.details.get("unfinished_segments", [])
+        return names
 
 
 def check(config: Config, options: GenerateOptions | None = None) -> None:
@@ -106,19 +107,23 @@ def run(
     resolver: Resolver,
     matching: Matching | None = None,
     bounding: Bounding | None = None,
+    not_again: tuple[str, ...] = (),
 ) -> GenerateResult:
-    """Selects URLs and publishes segments with their fetch lists."""
+    """Selects URLs and publishes segments with their fetch lists. `not_again`: segments whose URLs
+    are not selected once more, however due they are."""
     started = clock.now_ms()
     selection = _selection(config, options, started)
     hostdb = require_bounds(crawl_dir, config)
-    report = Report("generate", started, config.digest(), asdict(options))
+    report = Report(
+        "generate", started, config.digest(), {**asdict(options), "not_again": not_again}
+    )
     crawl_dir.require_crawldb()
     with crawl_dir.writing_crawldb(
         "generate", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         crawl_dir.segments.sweep_unfinished()
         work = GenerateRun(
-            runner, crawl_dir, config, options, clock, transaction, report, selection
+            runner, crawl_dir, config, options, clock, transaction, report, selection, not_again
         )
         bounds = None if hostdb is None else HostBounds(hostdb, bounding)
         segments = _generate(work, resolver, matching, bounds)

@@ -7,26 +7,11 @@ from dataclasses import dataclass
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.model.report import Report
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.tasks.selection import Selection
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.snapshot import Transaction
 from crawl.tables.runner import Runner
-
-
-@dataclass(frozen=True, slots=True)
-class GenerateOptions:
-    """What the command line says; None stands for the configuration's word."""
-
-    top_n: int | None = None
-    num_fetchers: int = 1
-    max_num_segments: int | None = None
-    add_days: float = 0.0
-    not_again: tuple[str, ...] = ()
-    """Names of segments whose URLs are not selected once more, however due they are."""
-    expr: str | None = None
-    filter: bool | None = None
-    normalize: bool | None = None
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,3 +26,10 @@ class GenerateRun:
     transaction: Transaction
     report: Report
     selection: Selection
+    not_again: tuple[str, ...] = ()
+    """Names of segments whose URLs are not selected once more, however due they are."""
+
+    @property
+    def part_count(self) -> int:
+        """How many parts a list has."""
+        return self.options.num_fetchers or 1

@@ -26,8 +26,8 @@ from crawl.phases.hostgraph.tasks.common_crawl import (
     write_ranks,
     write_vertices,
 )
-from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.phases.webgraph.tasks.marks import send_turned
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.tables.runner import Runner

@@ -10,8 +10,8 @@ import numpy as np
 
 from crawl.errors import UsageError
 from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
+from crawl.phases.hostgraph.options import Centrality
 from crawl.phases.hostgraph.tasks.centrality import (
-    Centrality,
     CentralityJob,
     CentralityTask,
     CentralityTaskResult,
@@ -31,20 +31,20 @@ from crawl.phases.webgraph.tasks.vectors import VectorPiece
 from crawl.storage.folder import Folder
 from crawl.tables.runner import Runner
 
-MOST_EXACT = 50_000
+MAX_EXACT = 50_000
 """Nodes of a graph for an exact count: a bit for each pair of them, 300 MB."""
 
 
 def counter_of(
-    node_count: int, wanted: Centrality | None, options: CentralityOptions
+    node_count: int, method: Centrality | None, options: CentralityOptions
 ) -> ExactCounter | HyperLogLog:
     """How balls are kept in a graph of so many nodes."""
-    if wanted is Centrality.EXACT and node_count > MOST_EXACT:
+    if method is Centrality.EXACT and node_count > MAX_EXACT:
         raise UsageError(
-            f"exact centrality is for graphs of at most {MOST_EXACT:,} nodes, and this one has"
+            f"exact centrality is for graphs of at most {MAX_EXACT:,} nodes, and this one has"
             f" {node_count:,}: use --centrality hyperball"
         )
-    is_exact = node_count < options.exact_below if wanted is None else wanted is Centrality.EXACT
+    is_exact = node_count < options.exact_below if method is None else method is Centrality.EXACT
     return ExactCounter(node_count) if is_exact else HyperLogLog(options.precision, options.seed)
 
 

@@ -20,7 +20,7 @@ from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.driver.observed import observed
 from crawl.driver.timing import timed
-from crawl.errors import NoSnapshot, UsageError
+from crawl.errors import NoSnapshot
 from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
 from crawl.graph.kernels.surfer import PageRank
 from crawl.graph.settings import HOSTGRAPH_HYPERBALL_PRECISION, LINK_ANALYZE_DAMPING_FACTOR
@@ -28,8 +28,8 @@ from crawl.hints import command
 from crawl.model.derived_tables import DOMAINGRAPH, HOSTGRAPH, HOSTGRAPH_EDGES, WEBGRAPH
 from crawl.model.report import Report
 from crawl.model.table import Table
+from crawl.phases.hostgraph.options import HostGraphOptions
 from crawl.phases.hostgraph.ranking import counter_of, harmonic, positions
-from crawl.phases.hostgraph.tasks.centrality import Centrality
 from crawl.phases.hostgraph.tasks.hosts import HostsJob, HostsTask, first_hosts, write_hosts
 from crawl.phases.hostgraph.tasks.links import (
     LinkedTask,
@@ -43,7 +43,6 @@ from crawl.phases.hostgraph.tasks.links import (
 from crawl.phases.linkrank.ranking import iterate
 from crawl.phases.linkrank.run import require_graph
 from crawl.phases.webgraph.remarks import hostgraph_remarks
-from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.phases.webgraph.tasks.edges import EdgesTask
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.names import (
@@ -56,6 +55,7 @@ from crawl.phases.webgraph.tasks.names import (
     write_names,
 )
 from crawl.phases.webgraph.tasks.ranking import RankJob, rank_tasks
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import MADE_FROM_WEBGRAPH, BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
@@ -64,23 +64,10 @@ from crawl.tables.runner import Runner
 
 Numbers = npt.NDArray[np.int64]
 
-MOST_SHOWN = 100_000
 _TOLERANCE = 1e-8
 """PageRank is iterated until it changes by less in all: the first of many hosts differ little."""
-_MOST_ITERATIONS = 500
+_MAX_ITERATIONS = 500
 """With the usual damping the slowest graph takes some 120."""
-
-
-@dataclass(frozen=True, slots=True)
-class HostGraphOptions:
-    """What the command line says."""
-
-    group: NodeGroup = NodeGroup.HOST
-    centrality: Centrality | None = None
-    """None: exact where the graph is small enough."""
-    top: int = 20
-    """How many of the first are told."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,22 +105,12 @@ def stored_hostgraph(crawl_dir: CrawlDir, group: NodeGroup, snapshot: Snapshot) 
     return StoredGraph(crawl_dir.dataset(table_of(group)).folder, snapshot.files, edges)
 
 
-def check(options: HostGraphOptions) -> None:
-    """Raises what is wrong with the options."""
-    if not 0 <= options.top <= MOST_SHOWN:
-        raise UsageError(
-            f"at most {MOST_SHOWN:,} are shown, not {options.top:,}: `nodedumper --format cc`"
-            " writes all of them"
-        )
-
-
 @observed("hostgraph")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: HostGraphOptions, clock: Clock
 ) -> HostGraphResult:
     """Makes the graph of hosts anew and publishes it."""
     report = Report("hostgraph", clock.now_ms(), config.digest(), asdict(options))
-    check(options)
     require_graph(crawl_dir)
     pages, dataset = crawl_dir.dataset(WEBGRAPH), crawl_dir.dataset(table_of(options.group))
     with crawl_dir.writing(
@@ -149,7 +126,7 @@ def run(
         with timed(report, "graph", clock):
             # nobody locks the link graph: anew where it is replaced and deleted meanwhile
             webgraph, graph = pages.reading(partial(require_graph, crawl_dir), built_from)
-        kernel = PageRank(_MOST_ITERATIONS, config[LINK_ANALYZE_DAMPING_FACTOR], _TOLERANCE)
+        kernel = PageRank(_MAX_ITERATIONS, config[LINK_ANALYZE_DAMPING_FACTOR], _TOLERANCE)
         precision = CentralityOptions(precision=config[HOSTGRAPH_HYPERBALL_PRECISION])
         counter = counter_of(graph.node_count, options.centrality, precision)
         with timed(report, "ranks", clock):
@@ -208,15 +185,15 @@ class _Build:
         )
         for counters in sent.results():
             self.report.counters += counters
-        told = sent.send(
+        named = sent.send(
             partial(write_names, scratch),
             [(number, number) for number in range(len(job.bounds) + 1)],
             max(1, len(parts)),
             "hostgraph: names",
         )
-        names = told.results()
+        names = named.results()
         bounds = np.cumsum([0, *(each.rows for each in names)], dtype=np.int64)
-        groups = told.run(
+        groups = named.run(
             partial(number_pages, NumberJob(pages, scratch, bounds)),
             [(part, part) for part in parts],
             "hostgraph: number pages",

@@ -1,9 +1,8 @@
-"""What is asked of index, and which segments it takes for that."""
+"""Which segments index takes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import partial
 
 from crawl.driver.segment_choice import (
@@ -16,6 +15,7 @@ from crawl.driver.segment_choice import (
 )
 from crawl.errors import UsageError
 from crawl.model.derived_tables import INDEX
+from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.returning import may_return
 from crawl.phases.index.tasks.output_places import check_places
 from crawl.phases.index.tasks.outputs import missed_segments
@@ -23,29 +23,6 @@ from crawl.phases.index.tasks.writers import WriterSpec
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import FETCH, PARSE, PARSE_DATA, Segment
-
-
-@dataclass(frozen=True, slots=True)
-class IndexOptions:
-    """What the command line says; None where the configuration decides."""
-
-    segments: tuple[str, ...] = ()
-    """Names of segments; none: every one that is parsed and not indexed yet."""
-    every: bool = False
-    """All segments that are parsed, also those that were indexed before."""
-    since: int | None = None
-    """Those that the CrawlDb has taken in after this snapshot of it."""
-    crawldb: bool = True
-    delete_gone: bool | None = None
-    filter: bool = False
-    binary: bool = False
-    base64: bool = False
-    parameters: Mapping[str, str] = field(default_factory=dict)
-    """Of all writers, above those of index-writers.toml."""
-    commit: bool = True
-    rebuild: bool = False
-    """Writers begin anew, with all segments."""
-    steal_lock: bool = False
 
 
 def choose(

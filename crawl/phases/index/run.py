@@ -1,6 +1,6 @@
 """index: pages become documents, and documents reach the index writers.
 
-Steps: returning (index_returning.py) → keys (a task a file of a segment) → decide (a task a shard
+Steps: returning (returning.py) → keys (a task a file of a segment) → decide (a task a shard
 of the index) → assemble (a task a part of a parse) → deliver (a task a shard) → publish: the
 writers' files and the ledger of what they have become the state at one moment. What a server was
 sent before a job died is sent again by the next one, under the same URLs and versions, or deleted
@@ -27,12 +27,12 @@ from crawl.interfaces.chains import FilterChain
 from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
 from crawl.phases.index.choice import (
-    IndexOptions,
     choose,
     later_segments,
     looks_for_returning,
     takes_what_is_new,
 )
+from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.returning import ReturningPages, find_returning
 from crawl.phases.index.rules import IndexRules
 from crawl.phases.index.settings import (
@@ -105,12 +105,12 @@ def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpe
         raise UsageError("to rebuild an index takes all segments: name none")
     if options.since is not None and not options.crawldb:
         raise UsageError("which segments came since a snapshot is known to the CrawlDb alone")
-    if options.base64 and not options.binary:
+    if options.base64 and not options.binary_content:
         raise UsageError("base64 is the form of binary content: ask for that too")
     DocumentMaker.from_config(config)
     if options.filter:
         FilterChain.from_config(config)
-    specs = active_writers(config, options.parameters)
+    specs = active_writers(config, options.params or {})
     for spec in specs:
         spec.build(config)
     return specs
@@ -307,7 +307,7 @@ def _index(
         index.shards,
         DocumentMaker.from_config(config),
         config[INDEXER_DELETE_FILTERED],
-        options.binary,
+        options.binary_content,
         options.base64,
     )
     made = decided.send(

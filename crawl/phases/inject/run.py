@@ -29,6 +29,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.phases.inject.options import InjectOptions
 from crawl.phases.inject.tasks.merge import (
     InjectMergeJob,
     InjectSendJob,
@@ -45,19 +46,6 @@ from crawl.tables.exchange import Exchange
 from crawl.tables.renormalize import Renormalization, StoredRecords
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
-
-
-@dataclass(frozen=True, slots=True)
-class InjectOptions:
-    """What the command line says."""
-
-    seeds: tuple[str, ...]
-    overwrite: bool = False
-    update: bool = False
-    filter: bool = True
-    normalize: bool = True
-    filter_normalize_all: bool = False
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,10 +77,10 @@ def _plugins(
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InjectOptions, clock: Clock
 ) -> InjectResult:
-    """Injects the seeds and publishes a new snapshot of the CrawlDb; raises NothingToDo, and
-    publishes nothing, where not one of them is usable."""
+    """Injects the seeds of the files, not `options.urls`, and publishes a new snapshot of the
+    CrawlDb; raises NothingToDo, and publishes nothing, where not one of them is usable."""
     on_known = _on_known(config, options)
-    plan = plan_seeds(list(options.seeds))
+    plan = plan_seeds(list(options.files))
     normalizers, filters, scoring = _plugins(config, options)
     report = Report("inject", clock.now_ms(), config.digest(), asdict(options))
     report.counters["seed_files"] = plan.files
@@ -159,7 +147,7 @@ def _no_seed(report: Report) -> str:
     reason = (
         f"none of the {lines:,} seed lines is usable ({'; '.join(why)})" if lines else "no seeds"
     )
-    line = f"{reason}: {' '.join(report.options['seeds'])}; nothing was injected"
+    line = f"{reason}: {' '.join(report.options['files'])}; nothing was injected"
     if report.counters["urls_filtered"]:
         line += "; --no-filter takes what the URL filters (urlfilter.order) reject"
     return line
@@ -192,11 +180,11 @@ def _merge(
         touched |= {each.number for each in slices.stored()}
     tasks = largest_first(slices.all[number] for number in touched)
     with timed(report, "merge", clock):
-        done = sent.run(
+        results = sent.run(
             partial(merge_slice, job), [(task.number, task) for task in tasks], "inject: merge"
         )
-    for result in done:
+    for result in results:
         report.counters += result.counters
     return slices.files_after(
-        {task.number: result.files for task, result in zip(tasks, done, strict=True)}
+        {task.number: result.files for task, result in zip(tasks, results, strict=True)}
     )

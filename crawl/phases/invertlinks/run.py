@@ -37,6 +37,7 @@ from crawl.phases.invertlinks.linkdb import (
     renormalization_of,
     target_of,
 )
+from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.phases.invertlinks.settings import LINKDB_IGNORE_INTERNAL_LINKS
 from crawl.phases.invertlinks.tasks.links import (
     LinkRules,
@@ -52,20 +53,6 @@ from crawl.storage.segments import PARSE_DATA, Segment
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class InvertLinksOptions:
-    """What the command line says."""
-
-    segments: tuple[str, ...] = ()
-    """Names of segments; none: every one that is parsed and not in the LinkDb yet."""
-    normalize: bool = True
-    filter: bool = True
-    again: bool = False
-    """Inverts named segments again, in place of what they brought before, or as far as they
-    were parsed."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,8 +85,8 @@ def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
         third_person="inverts",
         participle="inverted",
     )
-    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
-    return require_some(chosen, crawl_dir, rule)
+    choice = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
+    return require_some(choice, crawl_dir, rule)
 
 
 def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> LinkRules:
@@ -120,9 +107,9 @@ def run(
     with crawl_dir.writing(
         dataset, "invertlinks", config, clock, steal_lock=options.steal_lock
     ) as transaction:
-        chosen = choose(crawl_dir, options)  # nobody else can invert them from here on
-        update_context(segment=" ".join(chosen.names))
-        sites = find_link_sites(runner, transaction.base, chosen.segments, "invertlinks")
+        choice = choose(crawl_dir, options)  # nobody else can invert them from here on
+        update_context(segment=" ".join(choice.names))
+        sites = find_link_sites(runner, transaction.base, choice.segments, "invertlinks")
         rules = _rules(config, options, sites)
         decision = _decision(config, rules)
         report.details.update(sites_note(sites, decision))
@@ -136,7 +123,7 @@ def run(
         with timed(report, "merge", clock):
             sent = runner.exchange(
                 partial(send_links, SendLinksJob(rules, slices.router)),
-                send_links_tasks(_files(chosen.segments, report)),
+                send_links_tasks(_files(choice.segments, report)),
                 len(slices),
                 "invertlinks: send",
             )
@@ -146,7 +133,7 @@ def run(
                 target,
                 config,
                 report,
-                chosen.again,
+                choice.again,
                 without_internal=is_outgrown,
             )
         report.finished_ms = clock.now_ms()
@@ -155,15 +142,15 @@ def run(
             report,
             buckets=buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=chosen.names,
+            applying=choice.names,
             notes=sites_note(sites, decision),
         )
         remarks = (
-            *chosen.remarks,
-            *_remarks(crawl_dir, decision, sites, chosen.names, report),
+            *choice.remarks,
+            *_remarks(crawl_dir, decision, sites, choice.names, report),
         )
         return InvertLinksResult(
-            snapshot, report, chosen.names, remarks, transaction.lock.took_over
+            snapshot, report, choice.names, remarks, transaction.lock.took_over
         )
 
 
@@ -227,15 +214,15 @@ def _remarks(
 
 def _files(segments: list[Segment], report: Report) -> list[PagesFile]:
     """Every file of parsed pages, oldest segment first; the report tells of them."""
-    found: list[PagesFile] = []
+    files: list[PagesFile] = []
     described = []
     for segment in segments:
         folder, manifest = segment.part_folder(PARSE_DATA), segment.require(PARSE_DATA)
-        found += [
+        files += [
             PagesFile(folder, file.path, file.rows, segment.name)
             for file in manifest.files
             if file.rows
         ]
         described.append({"segment": segment.name, "pages": manifest.rows})
     report.details["segments"] = described
-    return found
+    return files

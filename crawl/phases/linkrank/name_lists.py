@@ -25,7 +25,7 @@ from crawl.urls.domains import registered_domain
 from crawl.urls.hosts import hosts_of
 from crawl.urls.parse import host_of
 
-MOST_NAMES = 1_000_000
+MAX_NAMES = 1_000_000
 """A list is in the memory of every task that looks for its names."""
 _SHOWN = 80
 
@@ -76,8 +76,8 @@ def read_names(address: str, config: Config) -> NameList:
                     f" {printable(name[:_SHOWN])!r}"
                 )
             count += 1
-            if count > MOST_NAMES:
-                raise UsageError(f"{address} has more than {MOST_NAMES:,} names")
+            if count > MAX_NAMES:
+                raise UsageError(f"{address} has more than {MAX_NAMES:,} names")
             if "://" in name:
                 urls[name] = None
             else:

@@ -30,6 +30,7 @@ from crawl.hints import command
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_SCORES
 from crawl.model.report import Report
 from crawl.phases.linkrank.name_lists import read_names
+from crawl.phases.linkrank.options import LinkRankOptions
 from crawl.phases.linkrank.pagerank import NameLists, PageRankRun
 from crawl.phases.linkrank.ranking import iterate
 from crawl.phases.webgraph.remarks import empty_graph_remarks
@@ -42,23 +43,6 @@ from crawl.tables.runner import Runner
 
 RANKED_BY = "ranked_by"
 """The note of a snapshot with scores: how they came about."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkRankOptions:
-    """What the command line says; None where the configuration decides."""
-
-    iterations: int | None = None
-    pagerank: bool = False
-    """PageRank, until it changes by less than `tolerance` in all, instead of LinkRank."""
-    tolerance: float | None = None
-    by_domain: bool = False
-    """PageRank whose surfer begins anew where the pages of a domain rank high."""
-    seeds: str | None = None
-    """A file that names the pages, hosts or domains at which the surfer begins anew."""
-    deny: str | None = None
-    """A file that names those which nobody is to trust."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,6 +32,7 @@ from crawl.phases.invertlinks.linkdb import (
     target_of,
 )
 from crawl.phases.invertlinks.tasks.links import send_stored_links
+from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 from crawl.rules.sites import Sites
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder, split_address
@@ -42,19 +43,6 @@ from crawl.tables.exchange import Outbox
 from crawl.tables.renormalize import Renormalization
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Router, Slices
-
-
-@dataclass(frozen=True, slots=True)
-class MergeLinkDbOptions:
-    """What the command line says."""
-
-    others: tuple[str, ...]
-    """Folders of crawls whose LinkDbs are taken in."""
-    normalize: bool = False
-    filter: bool = False
-    rebucket: bool = False
-    """Also takes in LinkDbs of another number of buckets."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,21 +85,21 @@ def _others(
     """The LinkDbs to take in; raises where one is not there, or has other buckets."""
     if not options.others:
         raise UsageError("name at least one crawl whose LinkDb is to be merged")
-    found = []
+    states = []
     for address in options.others:
         other = CrawlDir(address)
         if other.folder.address == crawl_dir.folder.address:
             raise UsageError(f"{address} is the crawl whose LinkDb the others are merged into")
-        found.append((other, require_linkdb(other)))
-    buckets = _buckets(crawl_dir, config, base, [snapshot for _, snapshot in found])
-    for other, snapshot in found:
+        states.append((other, require_linkdb(other)))
+    buckets = _buckets(crawl_dir, config, base, [snapshot for _, snapshot in states])
+    for other, snapshot in states:
         if snapshot.buckets != buckets and not options.rebucket:
             raise UsageError(
                 f"the LinkDb of {other.address} has {snapshot.buckets} buckets, and that of"
                 f" {crawl_dir.address} {'has' if base else 'gets'} {buckets}:"
                 " --rebucket merges them all the same"
             )
-    return found
+    return states
 
 
 def _buckets(

@@ -13,11 +13,9 @@ from crawl.driver.output_folder import SUCCESS, make_room
 from crawl.errors import UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank.run import require_graph, require_scores
+from crawl.phases.nodedumper.options import NodeDumperOptions
 from crawl.phases.webgraph.tasks.dump import (
     GroupJob,
-    ListFormat,
-    NodeGroup,
-    NodeValue,
     NodeValues,
     WriteListJob,
     count_groups,
@@ -34,28 +32,15 @@ from crawl.phases.webgraph.tasks.listing import (
     plan_list,
     send_listed,
 )
+from crawl.phases.webgraph.values import NodeGroup, NodeValue
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
 from crawl.tables.exchange import Exchange
 from crawl.tables.runner import Runner
 
-MOST_PRINTED = 100_000
+MAX_PRINTED = 100_000
 """Longer lists are written to files."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeDumperOptions:
-    """What the command line says."""
-
-    by: NodeValue
-    top: int | None = None
-    group: NodeGroup | None = None
-    is_sum: bool = True
-    """Of the values of a host or domain; else the greatest."""
-    output: str | None = None
-    format: ListFormat = ListFormat.TEXT
-    separator: str = "\t"
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,11 +53,11 @@ class NodeDumperResult:
 
 def check(crawl_dir: CrawlDir, options: NodeDumperOptions) -> Snapshot:
     """The graph that is listed; raises what is wrong with the options."""
-    if options.output is None and (options.top is None or options.top > MOST_PRINTED):
+    if options.output is None and (options.top is None or options.top > MAX_PRINTED):
         raise UsageError(
-            f"name a folder for a list of more than {MOST_PRINTED:,}: --output FOLDER, or --top N"
+            f"name a folder for a list of more than {MAX_PRINTED:,}: --output FOLDER, or --top N"
         )
-    is_scored = options.by is NodeValue.SCORES
+    is_scored = options.value is NodeValue.SCORES
     return require_scores(crawl_dir) if is_scored else require_graph(crawl_dir)
 
 
@@ -82,7 +67,7 @@ def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> Node
     dataset = crawl_dir.dataset(WEBGRAPH)
 
     def list_nodes(snapshot: Snapshot) -> NodeDumperResult:
-        values = NodeValues(StoredGraph.of(dataset.folder, snapshot), options.by)
+        values = NodeValues(StoredGraph.of(dataset.folder, snapshot), options.value)
         if options.group is not None and values.graph.nodes:
             sent, plan = _groups(runner, values, options.group, options)
         else:
@@ -134,7 +119,7 @@ def _listed(
         every = tuple(pair for some in pairs for pair in some)
         return NodeDumperResult(len(every), every)
     output = Folder(options.output)
-    job = WriteListJob(output, options.format, options.separator)
+    job = WriteListJob(output, options.file_format, options.separator)
     written = sent.run(partial(write_list, job), tasks, "nodedumper: sort")
     output.write(SUCCESS, b"")
     return NodeDumperResult(sum(written))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import timedelta
 
+from crawl.clock import Clock
+from crawl.operations.events import Look
 from crawl.phases.parse.run import pages_done
 from crawl.storage.segments import CONTENT, Segment
 
@@ -38,3 +40,9 @@ def progress_of(segment: Segment, seconds: float = 0.0) -> ParseProgress:
     """What a running parse last told; `seconds`: since it began."""
     done, pages = pages_done(segment), segment.require(CONTENT).rows
     return ParseProgress(done, pages, done / seconds if seconds > 0 else 0.0)
+
+
+def parse_look(segment: Segment, clock: Clock) -> Look:
+    """Says how far the parse of a segment is that begins now."""
+    began = clock.monotonic()
+    return lambda: progress_of(segment, clock.monotonic() - began)

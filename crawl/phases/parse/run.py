@@ -22,6 +22,7 @@ from crawl.hints import command
 from crawl.model.derived_tables import INDEX, LINKDB, WEBGRAPH
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.parse.tasks import ParseTask, ParseTaskResult, run_parse_task
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import Folder
@@ -45,17 +46,6 @@ PROGRESS = "crawl_parse/progress"
 _MARK_EVERY_S = 1.0
 _TASK_BYTES = 8 << 20
 """Smaller files are parsed by one task: starting a parser is worth some thousand pages."""
-
-
-@dataclass(frozen=True, slots=True)
-class ParseOptions:
-    """What the command line says."""
-
-    segment: str | None = None
-    reparse: bool = False
-    filter_urls: bool = True
-    normalize_urls: bool = True
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +115,7 @@ def run(
     update_context(segment=segment.name)
     report = Report("parse", clock.now_ms(), config.digest(), asdict(options))
     parsing = ParsePlan.from_config(
-        config, filter_urls=options.filter_urls, normalize_urls=options.normalize_urls
+        config, filter_urls=options.filter, normalize_urls=options.normalize
     )
     with locked(segment.folder, "parse", config, clock, steal_lock=options.steal_lock) as lock:
         held = segment.held_by(lock)

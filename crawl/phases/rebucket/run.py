@@ -6,6 +6,7 @@ anywhere: what an old bucket has goes to new ones that get rows from nowhere els
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from functools import partial
 
 from crawl.clock import Clock
@@ -15,6 +16,7 @@ from crawl.driver.observed import observed
 from crawl.driver.timing import timed
 from crawl.errors import UsageError
 from crawl.model.report import Report
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import crawldb_target, largest_first, split_file
@@ -31,29 +33,24 @@ def check(present: Snapshot, buckets: int) -> None:
         )
 
 
-def settle(
-    crawl_dir: CrawlDir, config: Config, clock: Clock, *, steal_lock: bool = False
-) -> Snapshot:
+def settle(crawl_dir: CrawlDir, config: Config, options: RebucketOptions, clock: Clock) -> Snapshot:
     """Takes the lock and gives it back, for a CrawlDb that has its buckets already: whoever made
     them may have been killed before it had copied its pointer and removed its lock."""
-    with crawl_dir.writing_crawldb("rebucket", config, clock, steal_lock=steal_lock):
+    with crawl_dir.writing_crawldb("rebucket", config, clock, steal_lock=options.steal_lock):
         return crawl_dir.require_crawldb()
 
 
 @observed("rebucket")
 def run(
-    runner: Runner,
-    crawl_dir: CrawlDir,
-    config: Config,
-    buckets: int,
-    clock: Clock,
-    *,
-    steal_lock: bool = False,
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: RebucketOptions, clock: Clock
 ) -> Snapshot:
-    """Publishes a snapshot of the same records in `buckets` buckets, unless there is one."""
-    report = Report("rebucket", clock.now_ms(), config.digest(), {"buckets": buckets})
+    """Publishes a snapshot of the same records in so many buckets, unless there is one."""
+    buckets = options.buckets
+    report = Report("rebucket", clock.now_ms(), config.digest(), asdict(options))
     check(crawl_dir.require_crawldb(), buckets)
-    with crawl_dir.writing_crawldb("rebucket", config, clock, steal_lock=steal_lock) as transaction:
+    with crawl_dir.writing_crawldb(
+        "rebucket", config, clock, steal_lock=options.steal_lock
+    ) as transaction:
         base = crawl_dir.require_crawldb()
         check(base, buckets)
         if base.buckets == buckets:

@@ -24,6 +24,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.generate.tasks.selection import selection_of
 from crawl.phases.generate.tasks.unfinished import list_files, send_list, unfinished_segments
+from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.refresh.rules import RefreshOutcome, UrlPattern, parse_pattern
 from crawl.phases.refresh.tasks import RefreshJob, RefreshTaskResult, count_slice, refresh_slice
 from crawl.storage.crawl_dir import CrawlDir
@@ -33,19 +34,6 @@ from crawl.tables.bucket_files import crawldb_target, largest_first
 from crawl.tables.exchange import Exchange
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slice, Slices
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshOptions:
-    """What the command line says."""
-
-    patterns: tuple[str, ...]
-    """Hosts, domains, URLs and patterns (crawl/phases/refresh/rules.py)."""
-    gone: bool = False
-    """Pages that are gone, too."""
-    dry_run: bool = False
-    """Counts, and changes nothing."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +52,7 @@ def check(config: Config, options: RefreshOptions) -> tuple[UrlPattern, ...]:
         raise UsageError("name a host, a URL or a pattern of the URLs to be fetched anew")
     selection_of(config, 0)
     normal = NormalizerChain.from_config(config, Scope.DEFAULT)
-    return tuple(parse_pattern(text, normal.normalize) for text in options.patterns)
+    return tuple(parse_pattern(text, normal.normalize) for text in dict.fromkeys(options.patterns))
 
 
 @observed("refresh")
@@ -90,26 +78,26 @@ def run(
     ) as transaction:
         base = crawl_dir.require_crawldb()
         work = _Refresh(runner, crawl_dir, config, options, patterns, report)
-        found = work.count(base, clock)
+        first_pass = work.count(base, clock)
         remarks = _remarks(crawl_dir, patterns, report)
         snapshot = base
         if report.counters[RefreshOutcome.MADE_DUE.value]:
             target = crawldb_target(transaction.folder, transaction.place, config)
             changed = [
                 task
-                for task, result in zip(found.tasks, found.results, strict=True)
+                for task, result in zip(first_pass.tasks, first_pass.results, strict=True)
                 if result.counters[RefreshOutcome.MADE_DUE.value]
             ]
             with timed(report, "write", clock):
-                written = found.known.run(
-                    partial(refresh_slice, found.job, target),
+                written = first_pass.listed_urls.run(
+                    partial(refresh_slice, first_pass.job, target),
                     [(task.number, task) for task in changed],
                     "refresh: write",
                 )
             report.finished_ms = clock.now_ms()
             files = {task.number: each for task, each in zip(changed, written, strict=True)}
             snapshot = transaction.publish(
-                found.slices.files_after(files),
+                first_pass.slices.files_after(files),
                 report,
                 buckets=base.buckets,
                 keep=config[CRAWLDB_SNAPSHOTS_KEEP],
@@ -118,13 +106,13 @@ def run(
 
 
 @dataclass(frozen=True)
-class _Found:
-    """What the first pass over a state of the CrawlDb found."""
+class _FirstPass:
+    """A state of the CrawlDb, counted: which slices have URLs to be made due."""
 
     base: Snapshot
     slices: Slices
     job: RefreshJob
-    known: Exchange[Any]
+    listed_urls: Exchange[Any]
     """The URLs on lists of unfinished segments, at their slices."""
     tasks: Sequence[Slice]
     results: Sequence[RefreshTaskResult]
@@ -141,7 +129,7 @@ class _Refresh:
     patterns: tuple[UrlPattern, ...]
     report: Report
 
-    def count(self, base: Snapshot, clock: Clock) -> _Found:
+    def count(self, base: Snapshot, clock: Clock) -> _FirstPass:
         report, selection = self.report, selection_of(self.config, self.report.started_ms)
         report.counters.clear()
         unfinished = unfinished_segments(
@@ -151,18 +139,18 @@ class _Refresh:
             selection.reserved_ms,
         )
         slices = Slices.to_write(base, base.buckets, self.config[CRAWLDB_FILE_ROWS])
-        wanted = self._buckets(base.buckets)
-        tasks = largest_first(each for each in slices.stored() if each.bucket in wanted)
+        buckets = self._buckets(base.buckets)
+        tasks = largest_first(each for each in slices.stored() if each.bucket in buckets)
         job = RefreshJob(self.crawl_dir.crawldb.folder, self.patterns, selection, self.options.gone)
         with timed(report, "match", clock):
-            known = self.runner.exchange(
+            listed_urls = self.runner.exchange(
                 partial(send_list, slices.router),
                 list_files(unfinished),
                 len(slices),
                 "refresh: lists of unfinished segments",
                 rows=sum(task.rows for task in tasks),
             )
-            results = known.run(
+            results = listed_urls.run(
                 partial(count_slice, job), [(task.number, task) for task in tasks], "refresh: match"
             )
         for result in results:
@@ -172,7 +160,7 @@ class _Refresh:
             for place, pattern in enumerate(self.patterns)
         }
         report.finished_ms = clock.now_ms()
-        return _Found(base, slices, job, known, tasks, results)
+        return _FirstPass(base, slices, job, listed_urls, tasks, results)
 
     def _buckets(self, count: int) -> frozenset[int]:
         """The buckets that may have such URLs: those of the hosts, where all patterns name one."""

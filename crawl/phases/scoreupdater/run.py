@@ -19,6 +19,7 @@ from crawl.graph.settings import LINK_SCORE_UPDATER_CLEAR_SCORE
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.report import Report
 from crawl.phases.linkrank.run import require_scores, scale_of
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.scoreupdater.tasks import (
     NodesTask,
     SendScoresJob,
@@ -34,13 +35,6 @@ from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import crawldb_target, largest_first
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
-
-
-@dataclass(frozen=True, slots=True)
-class ScoreUpdaterOptions:
-    """What the command line says."""
-
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,23 +74,23 @@ def run(
                 len(slices),
                 "scoreupdater: send",
             )
-            done = sent.run(
+            results = sent.run(
                 partial(update_scores, job),
                 [(task.number, task) for task in tasks],
                 "scoreupdater: update",
             )
-            return snapshot, done
+            return snapshot, results
 
         with timed(report, "update", clock):
             # nobody locks the link graph: anew where it is replaced and deleted meanwhile
-            webgraph, done = dataset.reading(partial(require_scores, crawl_dir), updated_from)
-        for result in done:
+            webgraph, results = dataset.reading(partial(require_scores, crawl_dir), updated_from)
+        for result in results:
             report.counters += result.counters
         # those of slices without a record reached nobody
         report.counters["nodes_unknown"] = webgraph.rows - report.counters["urls_scored"]
         report.details["graph"] = webgraph.number
         report.finished_ms = clock.now_ms()
-        written = {task.number: each.files for task, each in zip(tasks, done, strict=True)}
+        written = {task.number: each.files for task, each in zip(tasks, results, strict=True)}
         snapshot = transaction.publish(
             slices.files_after(written),
             report,

@@ -1,7 +1,7 @@
 """sitemap: the URLs that sites list in their sitemaps become records of the CrawlDb.
 
 Steps: hosts (a task a bucket) → waves of reading (a task a share of the servers) → merge (a task
-a touched slice) → publish → what became of each host's sitemaps (`sitemap_states.py`). A task
+a touched slice) → publish → what became of each host's sitemaps (`states.py`). A task
 asks none but its own servers; sitemaps that it finds named on others are read by the next wave.
 Hosts, sources and states go from task to task: the driver hears of counts and files.
 All waves together are one transaction: a job that dies leaves the CrawlDb as it was.
@@ -38,6 +38,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.fetch.hand_over import handed_over, publish_handed_over
+from crawl.phases.sitemap.options import SitemapOptions
 from crawl.phases.sitemap.rules import REASONS
 from crawl.phases.sitemap.states import SiteStates
 from crawl.phases.sitemap.tasks.deal import DealTask, GivenSources
@@ -66,22 +67,6 @@ from crawl.urls.parse import authority_of, canonical, parse
 
 
 @dataclass(frozen=True, slots=True)
-class SitemapOptions:
-    """What the command line says."""
-
-    urls: tuple[str, ...] = ()
-    """Sitemaps; or front pages of sites, whose sitemaps are wanted."""
-    hosts: bool = True
-    """Whether hosts of the CrawlDb are asked, too."""
-    max_hosts: int | None = None
-    """How many; None for `sitemap.max.hosts`."""
-    filter: bool = True
-    normalize: bool = True
-    num_tasks: int = 1
-    steal_lock: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class SitemapResult:
     """The published state and what was done."""
 
@@ -93,7 +78,7 @@ class SitemapResult:
 def check(config: Config, options: SitemapOptions) -> None:
     """Raises what is wrong with settings and options, before anything is started."""
     given_sources(options.urls)
-    if not options.urls and not options.hosts:
+    if not options.urls and not options.asks_hosts:
         raise UsageError("neither hosts nor URLs to ask for sitemaps")
     Politeness.of(config)
     Protocols(resolved_protocols(config), config).close()
@@ -143,11 +128,13 @@ def run(
 ) -> SitemapResult:
     """Reads sitemaps and publishes a new snapshot of the CrawlDb; raises NothingToDo, and
     publishes nothing, where no sitemap lists a URL that may be taken."""
-    given = given_sources(options.urls)
-    if not given:
+    sources = given_sources(options.urls)
+    if not sources:
         crawl_dir.require_crawldb()
-    shown = replace(options, urls=options.urls[: config[REPORT_SAMPLES]])
-    report = Report("sitemap", clock.now_ms(), config.digest(), asdict(shown))
+    reported = replace(
+        options, urls=options.urls[: config[REPORT_SAMPLES]], hosts=options.asks_hosts
+    )
+    report = Report("sitemap", clock.now_ms(), config.digest(), asdict(reported))
     normalizers, filters, scoring = _plugins(config, options)
     limit = config[FETCHER_TIMELIMIT]
     with (
@@ -159,9 +146,9 @@ def run(
     ):
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
-        first: list[DealTask] = [GivenSources(tuple(given))] if given else []
+        first: list[DealTask] = [GivenSources(tuple(sources))] if sources else []
         find = None
-        if options.hosts and base is not None:
+        if options.asks_hosts and base is not None:
             find = _find_job(transaction, config, options, report)
             first += _find_tasks(base)
         job = SitemapJob(
@@ -176,7 +163,7 @@ def run(
             clock=clock,
             handed_over=handed_over(crawl_dir),
         )
-        waves = SitemapWaves(runner, job, options.num_tasks, report)
+        waves = SitemapWaves(runner, job, options.num_fetchers or 1, report)
         with timed(report, "read", clock):
             waves.read(first, find)
             waves.prove()
@@ -244,13 +231,13 @@ def _merge(
     )
     listed = np.flatnonzero(sent.row_counts()).tolist()
     tasks = largest_first(slices.all[number] for number in listed)
-    done = sent.run(
+    results = sent.run(
         partial(merge_listed, job), [(task.number, task) for task in tasks], "sitemap: merge"
     )
-    for result in done:
+    for result in results:
         report.counters += result.counters
     return slices.files_after(
-        {task.number: result.files for task, result in zip(tasks, done, strict=True)}
+        {task.number: result.files for task, result in zip(tasks, results, strict=True)}
     )
 
 

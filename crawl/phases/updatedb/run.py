@@ -41,6 +41,7 @@ from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.updatedb.rules import UpdateRules
 from crawl.phases.updatedb.same_pages import SamePagesRule
 from crawl.phases.updatedb.tasks.bucket import (
@@ -77,20 +78,6 @@ from crawl.telemetry.context import update_context
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateDbOptions:
-    """What the command line says; None where the configuration decides."""
-
-    segments: tuple[str, ...] = ()
-    """Names of segments; none: every one that is parsed and not in the CrawlDb yet."""
-    additions: bool | None = None
-    filter: bool | None = None
-    normalize: bool | None = None
-    again: bool = False
-    """Takes segments again, or as far as they were fetched."""
-    steal_lock: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class UpdateDbResult:
     """The published state and what was done."""
 
@@ -119,11 +106,11 @@ def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
     UsageError where there is none, or a named one cannot be meant."""
     snapshot = crawl_dir.crawldb.current()
     inside = snapshot.applied if snapshot else {}
-    named = bool(options.segments)
+    is_named = bool(options.segments)
 
     def unready(segment: Segment) -> str:
         fault = interrupted(crawl_dir, segment, FETCH, PARSE)
-        if named or fault or segment.is_done(PARSE):
+        if is_named or fault or segment.is_done(PARSE):
             return fault
         # to apply it now would be to lose its links: later it is in the CrawlDb already
         where = crawl_dir.address
@@ -141,13 +128,13 @@ def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
         participle="applied",
         ready="fetched",
     )
-    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
-    chosen.remarks += [
+    choice = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
+    choice.remarks += [
         f"{segment.name} is not parsed: applied without links and signatures"
-        for segment in chosen.segments
+        for segment in choice.segments
         if not segment.is_done(PARSE)
     ]
-    return require_some(chosen, crawl_dir, rule)
+    return require_some(choice, crawl_dir, rule)
 
 
 @observed("updatedb")
@@ -166,8 +153,8 @@ def run(
     with crawl_dir.writing_crawldb(
         "updatedb", config, clock, steal_lock=options.steal_lock
     ) as transaction:
-        chosen = choose(crawl_dir, options)  # nobody else can apply them from here on
-        update_context(segment=" ".join(chosen.names))
+        choice = choose(crawl_dir, options)  # nobody else can apply them from here on
+        update_context(segment=" ".join(choice.names))
         base = transaction.base
         buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
@@ -181,7 +168,7 @@ def run(
             max_inlinks=config[DB_UPDATE_MAX_INLINKS],
             purge_gone=config[DB_UPDATE_PURGE_404],
             purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
-            marks=finished_marks(chosen.segments),
+            marks=finished_marks(choice.segments),
             hosts=HostUpdateJob(
                 target=hosts_target(transaction.folder, transaction.place),
                 longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
@@ -192,8 +179,8 @@ def run(
                 ),
             ),
         )
-        files = _delta_files(chosen.segments, report)
-        troubles = _troubles_files(chosen.segments)
+        files = _delta_files(choice.segments, report)
+        troubles = _troubles_files(choice.segments)
         with timed(report, "merge", clock):
             merged, hosts = _merge(runner, base, slices, job, files, troubles, report)
         report.finished_ms = clock.now_ms()
@@ -202,12 +189,12 @@ def run(
             report,
             buckets=buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=chosen.names,
+            applying=choice.names,
             hosts=hosts,
         )
-        crawl_dir.remove_dead_locks(chosen.segments, "updatedb", config, clock)
+        crawl_dir.remove_dead_locks(choice.segments, "updatedb", config, clock)
         return UpdateDbResult(
-            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
+            snapshot, report, choice.names, tuple(choice.remarks), transaction.lock.took_over
         )
 
 
@@ -224,7 +211,7 @@ def _renormalization(config: Config, options: UpdateDbOptions) -> Renormalizatio
 
 def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
     """Every file to be applied, oldest segment first; the report tells of them."""
-    found: list[DeltaFile] = []
+    files: list[DeltaFile] = []
     described = []
     for number, segment in enumerate(segments):
         rows = {FETCH: 0, PARSE: 0}
@@ -234,13 +221,13 @@ def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
             for file in manifest.files if manifest else ():
                 if not file.rows:
                     continue
-                found.append(DeltaFile(folder, file.path, file.rows, 2 * number + place))
+                files.append(DeltaFile(folder, file.path, file.rows, 2 * number + place))
                 rows[part] += file.rows
         described.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
         report.counters["fetch_records"] += rows[FETCH]
         report.counters["parse_records"] += rows[PARSE]
     report.details["segments"] = described
-    return found
+    return files
 
 
 def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
@@ -282,24 +269,26 @@ def _merge(
     )
     addressed = [(task.base.number, task) for task in tasks]
     if not parted:
-        done = sent.run(partial(update_bucket, job), addressed, "updatedb: merge")
+        results = sent.run(partial(update_bucket, job), addressed, "updatedb: merge")
         new_hosts = []
     else:
-        learned = sent.send(partial(update_slice, job), addressed, len(parted), "updatedb: merge")
-        new_hosts = _settle_hosts(learned, job, hosts, parted, report)
-        done = list(learned.results())
+        host_exchange = sent.send(
+            partial(update_slice, job), addressed, len(parted), "updatedb: merge"
+        )
+        new_hosts = _settle_hosts(host_exchange, job, hosts, parted, report)
+        results = list(host_exchange.results())
     for counters in sent.results():
         report.counters += counters
     report.counters["rows_sent"] = int(sent.row_counts().sum())
-    for result in done:
+    for result in results:
         report.counters += result.counters
-    new_hosts += [result.hosts for result in done if result.hosts is not None]
-    merged = {task.base.number: result.files for task, result in zip(tasks, done, strict=True)}
+    new_hosts += [result.hosts for result in results if result.hosts is not None]
+    merged = {task.base.number: result.files for task, result in zip(tasks, results, strict=True)}
     return slices.files_after(merged), sorted(new_hosts, key=lambda file: file.bucket)
 
 
 def _settle_hosts(
-    learned: Exchange[UpdateDbTaskResult],
+    host_exchange: Exchange[UpdateDbTaskResult],
     job: UpdateDbJob,
     hosts: Mapping[int, BucketFile],
     buckets: list[int],
@@ -309,9 +298,9 @@ def _settle_hosts(
     if job.hosts is None:
         return [hosts[bucket] for bucket in buckets if bucket in hosts]
     tasks = [HostsTask(bucket, hosts.get(bucket)) for bucket in buckets]
-    settled = learned.run(
+    results = host_exchange.run(
         partial(settle_hosts, job.hosts), list(enumerate(tasks)), "updatedb: hosts"
     )
-    for result in settled:
+    for result in results:
         report.counters += result.counters
-    return [result.file for result in settled if result.file is not None]
+    return [result.file for result in results if result.file is not None]

@@ -27,6 +27,7 @@ from crawl.fetcher.values.settings import FetchSettings
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.report import Report
 from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
+from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.phases.updatehostdb.settings import HOSTDB_CONTENT_SIZES
 from crawl.phases.updatehostdb.tasks.read_segments import ContentFile, FetchFile
 from crawl.phases.updatehostdb.tasks.read_servers import RobotsFile, ServersFile, SitemapsFile
@@ -41,17 +42,6 @@ from crawl.tables.bucket_files import BucketTarget, largest_first
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateHostDbOptions:
-    """What the command line says."""
-
-    segments: tuple[str, ...] = ()
-    """Names of segments; none: every one that is fetched and not counted yet."""
-    rebuild: bool = False
-    """Begins anew: every segment that is there is counted, what others told is forgotten."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,14 +90,14 @@ def run(
     with crawl_dir.writing(
         dataset, "updatehostdb", config, clock, steal_lock=options.steal_lock
     ) as transaction:
-        chosen = choose(crawl_dir, options)  # nobody else can count them from here on
-        update_context(segment=" ".join(chosen.names))
+        choice = choose(crawl_dir, options)  # nobody else can count them from here on
+        update_context(segment=" ".join(choice.names))
         base = None if options.rebuild else transaction.base
         target = BucketTarget(HOSTDB, transaction.folder, transaction.place)
 
         def counted_from(crawldb: Snapshot) -> tuple[Snapshot, list[BucketFile]]:
             report.counters.clear()
-            segments = chosen.segments
+            segments = choice.segments
             sizes = config[HOSTDB_CONTENT_SIZES]
             senders = _senders(crawl_dir, base, crawldb, segments, sizes=sizes)
             sending = SendJob(
@@ -118,7 +108,7 @@ def run(
 
         with timed(report, "count", clock):
             crawldb, files = crawl_dir.reading(counted_from)
-        report.counters["segments"] = len(chosen.segments)
+        report.counters["segments"] = len(choice.segments)
         report.details["crawldb_snapshot"] = crawldb.number
         report.finished_ms = clock.now_ms()
         snapshot = transaction.publish(
@@ -127,10 +117,10 @@ def run(
             buckets=crawldb.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             notes={COUNTED_CRAWLDB: crawldb.number, LAYOUT_NOTE: LAYOUT},
-            applying=chosen.names,
+            applying=choice.names,
         )
         return UpdateHostDbResult(
-            snapshot, report, chosen.names, tuple(chosen.remarks), transaction.lock.took_over
+            snapshot, report, choice.names, tuple(choice.remarks), transaction.lock.took_over
         )
 
 

@@ -33,6 +33,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
 from crawl.model.report import Report
+from crawl.phases.webgraph.options import WebGraphOptions
 from crawl.phases.webgraph.remarks import webgraph_remarks
 from crawl.phases.webgraph.rules import RULE_SETTINGS, LinkRules
 from crawl.phases.webgraph.tasks.edges import (
@@ -69,21 +70,8 @@ from crawl.tables.slices import Slices
 from crawl.tables.table_merge import MergeJob
 from crawl.telemetry.context import update_context
 
-_PAGES_A_FILE = 250_000
+_PAGES_PER_FILE = 250_000
 """Most pages in a file of outlinks: a task has the links of one in memory."""
-
-
-@dataclass(frozen=True, slots=True)
-class WebGraphOptions:
-    """What the command line says."""
-
-    segments: tuple[str, ...] = ()
-    """Names of segments; none: every one that is parsed and not in the graph yet."""
-    filter: bool = False
-    normalize: bool = False
-    again: bool = False
-    """Takes segments again, or as far as they were parsed."""
-    steal_lock: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +103,8 @@ def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> ChosenSegments:
         third_person="takes",
         participle="taken in",
     )
-    chosen = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
-    return require_some(chosen, crawl_dir, rule)
+    choice = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
+    return require_some(choice, crawl_dir, rule)
 
 
 @observed("webgraph")
@@ -130,10 +118,10 @@ def run(
     with crawl_dir.writing(
         dataset, "webgraph", config, clock, steal_lock=options.steal_lock
     ) as transaction:
-        chosen = choose(crawl_dir, options)  # nobody else can take them in from here on
-        update_context(segment=" ".join(chosen.names))
+        choice = choose(crawl_dir, options)  # nobody else can take them in from here on
+        update_context(segment=" ".join(choice.names))
         base = transaction.base
-        sites = find_link_sites(runner, base, chosen.segments, "webgraph")
+        sites = find_link_sites(runner, base, choice.segments, "webgraph")
         rules = LinkRules.of(config, sites)
         decision = _decision(config, rules)
         report.details.update(sites_note(sites, decision))
@@ -144,7 +132,7 @@ def run(
         )
         with timed(report, "outlinks", clock):
             outlinks = build.outlinks(
-                _segment_files(chosen.segments, config[LINK_DELETE_GONE]),
+                _segment_files(choice.segments, config[LINK_DELETE_GONE]),
                 renormalization,
                 anew=is_outgrown,
             )
@@ -157,15 +145,15 @@ def run(
             report,
             buckets=build.buckets,
             keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=chosen.names,
+            applying=choice.names,
             attached={WEBGRAPH_OUTLINKS.name: outlinks, WEBGRAPH_EDGES.name: edges},
             notes=sites_note(sites, decision),
         )
         remarks = (
-            *chosen.remarks,
-            *webgraph_remarks(crawl_dir, decision, sites, chosen.names, report),
+            *choice.remarks,
+            *webgraph_remarks(crawl_dir, decision, sites, choice.names, report),
         )
-        return WebGraphResult(graph, report, chosen.names, remarks, transaction.lock.took_over)
+        return WebGraphResult(graph, report, choice.names, remarks, transaction.lock.took_over)
 
 
 def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
@@ -223,7 +211,7 @@ class _Build:
         """The files of the table of outlinks, with what the segments bring; `anew`: what it has is
         asked the rules again."""
         base = outlinks_view(self.transaction.base) if self.transaction.base else None
-        file_rows = min(_PAGES_A_FILE, self.config[CRAWLDB_FILE_ROWS])
+        file_rows = min(_PAGES_PER_FILE, self.config[CRAWLDB_FILE_ROWS])
         if base is not None and anew:
             folder, source = self.transaction.folder, OutlinksSource.STORED
             stored = [SegmentFile(folder, file.path, file.rows, source) for file in base.files]
@@ -261,18 +249,18 @@ class _Build:
             "webgraph: send nodes",
         )
         target = BucketTarget(WEBGRAPH, folder, place, stem="nodes", file_rows=file_rows)
-        told = sent.send(
+        numbered = sent.send(
             partial(write_nodes, target),
             [(each.number, each) for each in slices.all],
             max(1, len(files)),
             "webgraph: nodes",
         )
-        written = told.results()
+        written = numbered.results()
         nodes = in_order(file for result in written for file in result.files)
         offsets = np.cumsum([0, *(result.rows for result in written)], dtype=np.int64)
         bounds = np.cumsum([0, *(file.rows for file in nodes)], dtype=np.int64)
         job = SendEdgesJob(folder, self.rules, offsets, bounds)
-        links = told.send(
+        links = numbered.send(
             partial(send_edges, job), addressed, max(1, len(nodes)), "webgraph: send edges"
         )
         parts = sorted(

@@ -35,6 +35,7 @@ EvaluateExpressions = Callable[[Snapshot, str], tuple[float | None, float | None
 `generate.fetch.delay.expr` give."""
 
 _BY_GENERATE_ALONE = "evaluated by generate alone"
+_UNREADABLE = "the HostDb cannot be read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +45,10 @@ class HostLimit:
     value: int | None
     """None where there is none of the host's own, or where it is not known."""
     why: str
-    is_known: bool = True
+
+    @property
+    def is_known(self) -> bool:
+        return self.why not in (_BY_GENERATE_ALONE, _UNREADABLE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +86,7 @@ def known_host(
             values = find_host(dataset.folder, state, host, wanted)
     except StorageError as error:
         _log.warning("%s; explained without it", error)
-        open_limit = HostLimit(None, "the HostDb cannot be read", is_known=False)
+        open_limit = HostLimit(None, _UNREADABLE)
         return KnownHost(host, None, None, open_limit, open_limit)
     count, delay = _limits(config, state, host, values, evaluate)
     return KnownHost(host, state.number if state else None, values, count, delay)
@@ -101,7 +105,7 @@ def _limits(
     if state is None or values is None or not given:
         return usual, HostLimit(None, "")
     if evaluate is None:
-        left_open = HostLimit(None, _BY_GENERATE_ALONE, is_known=False)
+        left_open = HostLimit(None, _BY_GENERATE_ALONE)
         return left_open if by_count in given else usual, (
             left_open if by_delay in given else HostLimit(None, "")
         )
@@ -109,8 +113,8 @@ def _limits(
     count_limit = usual if count is None else HostLimit(count, f"{by_count}: {given[by_count]}")
     if by_delay not in given:
         return count_limit, HostLimit(None, "")
-    told = f"{by_delay}: {given[by_delay]}"
-    return count_limit, HostLimit(delay, told if delay is not None else f"{told} is NULL")
+    why = f"{by_delay}: {given[by_delay]}"
+    return count_limit, HostLimit(delay, why if delay is not None else f"{why} is NULL")
 
 
 def _whole(host: str, count: float | None, delay: float | None) -> tuple[int | None, int | None]:

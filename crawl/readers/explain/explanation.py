@@ -6,9 +6,9 @@ from dataclasses import asdict
 from typing import Any
 
 from crawl.model.datum import CrawlDatum
+from crawl.operations.shown import moment
 from crawl.readers.explain.bounds import KnownHost
 from crawl.readers.explain.robots_verdict import RobotsVerdict
-from crawl.readers.explain.selection import moment
 from crawl.readers.explain.url import Explanation
 from crawl.tables.dump import as_record
 

@@ -12,8 +12,8 @@ from crawl.fetcher.values.settings import FetchSettings, is_at_or_below
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.protocol_status import ProtocolStatus
 from crawl.model.tables import ROBOTS
+from crawl.operations.shown import moment
 from crawl.readers.explain.segment_lookup import SegmentEntry
-from crawl.readers.explain.selection import moment
 from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import RobotRules
 from crawl.robots.stored import StoredAnswer, seconds_left

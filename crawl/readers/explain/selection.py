@@ -12,7 +12,6 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.clock import as_text
 from crawl.counters import Counters
 from crawl.interfaces.chain_steps import filter_steps
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
@@ -21,6 +20,7 @@ from crawl.model.records import to_records
 from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
+from crawl.operations.shown import moment as moment
 from crawl.phases.generate.tasks.host_gate import HOST_PROBED, HOST_WAITS, SAME_PAGES
 from crawl.phases.generate.tasks.ranking import keys_of
 from crawl.phases.generate.tasks.scan import WAIT_FOR_UPDATE, select
@@ -272,14 +272,6 @@ def _groups_with(
                 own = np.asarray(rows["host"].to_numpy() == host)
                 if own.any():
                     yield file.bucket, place[own], rows.filter(pa.array(own))
-
-
-def moment(time_ms: int) -> str:
-    """A time as text; a number where no calendar has it."""
-    try:
-        return as_text(time_ms)
-    except (ValueError, OverflowError, OSError):
-        return f"{time_ms} ms"
 
 
 def span(ms: int) -> str:

@@ -23,6 +23,7 @@ from crawl.interfaces.chain_steps import (
 from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, NormalizerChain
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
+from crawl.operations.shown import moment
 from crawl.phases.generate.tasks.selection import selection_of
 from crawl.phases.generate.tasks.unfinished import unfinished_segments
 from crawl.readers.explain.bounds import EvaluateExpressions, KnownHost, known_host
@@ -30,7 +31,6 @@ from crawl.readers.explain.segment_lookup import Inlink, SegmentEntry, find_in_s
 from crawl.readers.explain.selection import (
     GenerateStep,
     generate_steps,
-    moment,
     rejection_of,
 )
 from crawl.storage.crawl_dir import CrawlDir

@@ -56,16 +56,16 @@ def top(
     check_order(by)
     folder = crawl_dir.dataset(HOSTDB).folder
     job = ReadHostsJob(folder, tuple(SHOWN), matching is not None)
-    found = _over_slices(
+    best_of_slices = _over_slices(
         runner, snapshot, partial(top_of_slice, job, by, most), matching, "readhostdb: top"
     )
-    every = [row for rows in found for row in rows]
-    every.sort(key=lambda row: row["host"])
+    hosts = [row for rows in best_of_slices for row in rows]
+    hosts.sort(key=lambda row: row["host"])
     # moments are texts here, and of one length: they sort as they should
-    known = [row for row in every if row[by] is not None]
-    unknown = [row for row in every if row[by] is None]
-    known.sort(key=lambda row: row[by], reverse=True)
-    return [*known, *unknown][:most]
+    with_value = [row for row in hosts if row[by] is not None]
+    without_value = [row for row in hosts if row[by] is None]
+    with_value.sort(key=lambda row: row[by], reverse=True)
+    return [*with_value, *without_value][:most]
 
 
 def dump(

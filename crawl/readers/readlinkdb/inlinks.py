@@ -23,9 +23,9 @@ def inlinks_of(directory: CrawlDir, url: str, config: Config) -> dict[str, Any] 
 
 
 def _find(stored: StoredInlinks, url: str, config: Config) -> dict[str, Any] | None:
-    found = stored.of_url(url)
-    if not found.num_rows:
+    links = stored.of_url(url)
+    if not links.num_rows:
         normal = NormalizerChain.from_config(config, Scope.LINKDB).normalize(url)
         if normal is not None and normal != url:
-            url, found = normal, stored.of_url(normal)
-    return as_inlinks(url, found.to_pylist()) if found.num_rows else None
+            url, links = normal, stored.of_url(normal)
+    return as_inlinks(url, links.to_pylist()) if links.num_rows else None

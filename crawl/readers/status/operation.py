@@ -62,7 +62,7 @@ def run_phases(work: Work, options: PhasesOptions) -> Rows:
 
 
 def run_behind(work: Work, options: BehindOptions) -> Rows:
-    from crawl.rounds.derived import behind, read_facts
+    from crawl.driver.derived import behind, read_facts
 
     work.directory.require_crawldb()
     tables = behind(read_facts(work.directory))

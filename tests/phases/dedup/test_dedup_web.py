@@ -10,11 +10,11 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web, running
 from crawl.tables.runner import InProcess
 from tests.phases.made import records_of

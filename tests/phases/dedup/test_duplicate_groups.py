@@ -12,7 +12,7 @@ from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases.dedup import run as dedup
 from crawl.phases.dedup.group_files import check_file, write_groups
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

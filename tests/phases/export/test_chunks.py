@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from crawl.maincontent.render import Heading
 from crawl.phases.export.tasks.chunks import chunks_of
-from crawl.phases.export.tasks.values import ChunkUnit
+from crawl.phases.export.values import ChunkUnit
 from tests.examples import scaled
 
 _pieces = st.lists(

@@ -13,10 +13,10 @@ import yaml
 from crawl.errors import NothingToDo, UsageError
 from crawl.model.status import Status
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.export import run as export
-from crawl.phases.export.run import ExportOptions
-from crawl.phases.export.tasks.values import ChunkUnit
+from crawl.phases.export.options import ExportOptions
+from crawl.phases.export.values import ChunkUnit
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.exported import ExportedCrawl, records_in

@@ -9,8 +9,8 @@ import pytest
 from pyspark.sql import SparkSession
 
 from crawl.phases.export import run as export
-from crawl.phases.export.run import ExportOptions
-from crawl.phases.export.tasks.values import ExportFormat
+from crawl.phases.export.options import ExportOptions
+from crawl.phases.export.values import ExportFormat
 from crawl.spark.tasks import SparkRunner
 from crawl.testing.clock import ManualClock
 from tests.phases.exported import ExportedCrawl

@@ -13,7 +13,7 @@ import yaml
 
 from crawl.config import Config
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.exported import ExportedCrawl

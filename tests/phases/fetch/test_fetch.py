@@ -14,7 +14,8 @@ from crawl.config import Config
 from crawl.errors import ConfigError, Locked, UsageError
 from crawl.model.status import Status
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions, FetchResult
+from crawl.phases.fetch.options import FetchOptions
+from crawl.phases.fetch.run import FetchResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import hold_lock
 from crawl.storage.segments import CONTENT, FETCH

@@ -12,7 +12,8 @@ from crawl.config import Config
 from crawl.fetcher.output.cross_part import read_cross_part
 from crawl.interfaces.protocol import Request, Response
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions, FetchResult
+from crawl.phases.fetch.options import FetchOptions
+from crawl.phases.fetch.run import FetchResult
 from crawl.storage.chunks import CHUNKS, CROSS_PART, DONE, Piece
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.sealed import seal, unseal

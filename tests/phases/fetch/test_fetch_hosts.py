@@ -14,9 +14,10 @@ from crawl.config import Config
 from crawl.interfaces.protocol import Request, Response
 from crawl.model.hosts import HostState, HostTrouble, to_troubles
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions, FetchResult
+from crawl.phases.fetch.options import FetchOptions
+from crawl.phases.fetch.run import FetchResult
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.checking import check
 from crawl.storage.chunks import CHUNKS, DONE
 from crawl.storage.crawl_dir import CrawlDir

@@ -14,9 +14,10 @@ from crawl.config import Config
 from crawl.errors import ConfigError, UsageError
 from crawl.model.status import Status
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions, FetchResult
+from crawl.phases.fetch.options import FetchOptions
+from crawl.phases.fetch.run import FetchResult
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT, PARSED

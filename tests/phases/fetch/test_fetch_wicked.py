@@ -31,11 +31,12 @@ from pathlib import Path
 from crawl.tables.runner import InProcess
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.phases import fetch
+from crawl.phases.fetch import run as fetch
+from crawl.phases.fetch.options import FetchOptions
 from crawl.storage.crawl_dir import CrawlDir
 settings = json.loads(sys.argv[2])
 config = Config.of(settings["values"], settings["files"])
-fetch.run(InProcess(), CrawlDir(sys.argv[1]), config, fetch.FetchOptions(), SystemClock())
+fetch.run(InProcess(), CrawlDir(sys.argv[1]), config, FetchOptions(), SystemClock())
 status = Path("/proc/self/status").read_text()
 print(next(line.split()[1] for line in status.splitlines() if line.startswith("VmHWM")))
 """

@@ -18,11 +18,11 @@ from crawl.model.table import Table
 from crawl.model.tables import ROBOTS, SERVERS
 from crawl.phases.fetch import run as fetch
 from crawl.phases.fetch.hand_over import handed_over, publish_handed_over
-from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tasks import HandOverTask
 from crawl.phases.gc.run import collect_garbage
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.robots.stored import StoredAnswer
 from crawl.rounds import LoopOptions
 from crawl.storage.checking import check

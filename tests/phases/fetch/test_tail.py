@@ -17,8 +17,9 @@ from crawl.fetcher.reporting.task_monitor import PROGRESS, STOP
 from crawl.model.report import Report
 from crawl.phases.fetch import run as fetch
 from crawl.phases.fetch import tail
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.rules import RoundCosts
-from crawl.phases.fetch.run import FetchOptions, FetchResult
+from crawl.phases.fetch.run import FetchResult
 from crawl.phases.fetch.tail import TailCutter, is_tail_cut, last_round_costs
 from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
 from crawl.storage.chunks import ChunkLog

@@ -14,7 +14,7 @@ from crawl.errors import NoSnapshot, PluginError
 from crawl.model.datum import FETCH_DELAY_KEY, GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

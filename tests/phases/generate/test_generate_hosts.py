@@ -16,13 +16,14 @@ from crawl.errors import NoSnapshot, UsageError
 from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.run import GenerateResult
-from crawl.phases.generate.shared import GenerateOptions
 from crawl.phases.generate.tasks.automatic_counts import automatic_counts
 from crawl.phases.generate.tasks.host_bounds import bounds_of_values, send_bounds
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.tables.exchange import BlockSource, Outbox, StoredBlocks
@@ -113,7 +114,7 @@ def test_a_hostdb_of_another_number_of_buckets_and_a_host_in_several_files(
     make_segment(directory, S1, [(url, fetched(Status.FETCH_GONE)) for url in RECORDS][:1], [])
     update_hosts(directory)
     if buckets != 2:
-        rebucket.run(InProcess(), directory, Config(), buckets, ManualClock(NOW))
+        rebucket.run(InProcess(), directory, Config(), RebucketOptions(buckets), ManualClock(NOW))
     settings = Config.of({"crawldb.file.rows": 4})
     updatedb.run(InProcess(), directory, settings, UpdateDbOptions(), ManualClock(NOW))
     assert len(directory.require_crawldb().files) > 8

@@ -14,7 +14,7 @@ import pytest
 from crawl.config import Config
 from crawl.phases.generate import candidates as generate_candidates
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.tables.exchange import Addressed, BlockSource, Exchange, Outbox, Received
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

@@ -10,7 +10,7 @@ from crawl.config import Config
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.status import Status
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.segments import GENERATE
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

@@ -22,14 +22,14 @@ from crawl.errors import ConfigError, NoSnapshot, StorageError, UsageError
 from crawl.graph.array_edges import ArrayEdges
 from crawl.graph.kernels.harmonic import CentralityOptions, harmonic_centrality
 from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.operations.options import Face, read_options
 from crawl.phases.hostgraph import dump as graph_dump
 from crawl.phases.hostgraph import ranking as host_ranking
 from crawl.phases.hostgraph import run as hostgraph
-from crawl.phases.hostgraph.run import HostGraphOptions
+from crawl.phases.hostgraph.options import Centrality, HostGraphOptions
 from crawl.phases.hostgraph.tasks import common_crawl, links
-from crawl.phases.hostgraph.tasks.centrality import Centrality
 from crawl.phases.webgraph.tasks import edges, listing, names, ranking
-from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -53,7 +53,7 @@ def small_tasks() -> Iterator[None]:
         patch.setattr(names, "_NAMES_A_RANGE", 2)
         patch.setattr(names, "_SAMPLED", 3)
         patch.setattr(links, "EDGE_GROUP_ROWS", 2)
-        patch.setattr(edges, "_MOST_ROWS", 2)
+        patch.setattr(edges, "_MAX_ROWS", 2)
         patch.setattr(ranking, "_EDGES_A_TASK", 1)
         patch.setattr(listing, "_ROWS_A_RANGE", 2)
         patch.setattr(common_crawl, "RANKS_AT_ONCE", 2)
@@ -228,9 +228,9 @@ def test_wrong_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     directory = crawl_of_links(tmp_path, [("http://a.org/", "http://b.org/")])
     with pytest.raises(NoSnapshot, match=r"crawl hostgraph .* --group domain"):
         hostgraph.require_hostgraph(directory, NodeGroup.DOMAIN)
-    with pytest.raises(UsageError, match="are shown"):
-        make_host_graph(directory, top=10**9)
-    monkeypatch.setattr(host_ranking, "MOST_EXACT", 1)
+    with pytest.raises(UsageError, match="top: expected a whole number from 0 to 100,000"):
+        read_options(HostGraphOptions, {"top": 10**9}, Face.API)
+    monkeypatch.setattr(host_ranking, "MAX_EXACT", 1)
     with pytest.raises(UsageError, match="use --centrality hyperball"):
         make_host_graph(directory, centrality=Centrality.EXACT)
 

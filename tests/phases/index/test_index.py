@@ -136,7 +136,7 @@ def test_binary_content_and_segments_since_a_snapshot(tmp_path: Path) -> None:
     crawl.round({A: Page("alpha"), B: Page("beta")})
     before = crawl.crawl_dir.require_crawldb().number
     second = crawl.round({A: Page("alpha two")})
-    done = crawl.index(since=before, binary=True)
+    done = crawl.index(since=before, binary_content=True)
     assert done.segments == (second,)
     assert "alpha two" in crawl.documents()[A]["binaryContent"]
 
@@ -178,7 +178,7 @@ def test_bad_settings_are_one_line(tmp_path: Path) -> None:
         crawl.index()
     crawl.settings["index.writers"] = "jsonl"
     with pytest.raises(ConfigError, match="no parameter is called 'gzpi'"):
-        crawl.index(parameters={"gzpi": "true"})
+        crawl.index(params={"gzpi": "true"})
     with pytest.raises(UsageError, match="newest snapshot"):
         crawl.index(since=99)
     file = tmp_path / "writers.toml"

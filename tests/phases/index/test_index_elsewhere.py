@@ -39,10 +39,10 @@ def test_an_index_elsewhere_is_made_changed_and_searched(
         return [hit.record.url for hit in answer.hits]
 
     crawl.round({A: Page("alpha one"), B: Page("beta one")})
-    crawl.index(parameters={"path": place})
+    crawl.index(params={"path": place})
     assert (found("alpha"), found("beta")) == ([A], [B])
     crawl.round({A: Page("gamma two"), B: GONE})
-    crawl.index(parameters={"path": place}, delete_gone=True)
+    crawl.index(params={"path": place}, delete_gone=True)
     assert (found("alpha"), found("beta"), found("gamma")) == ([], [], [A])
     shards = [name for name in Folder(place).names() if name.startswith("part-")]
     assert len(shards) <= 2, "what was replaced is swept away"
@@ -59,7 +59,7 @@ def test_damage_elsewhere_is_found_and_that_of_a_copy_is_mended(
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     crawl = IndexedCrawl(tmp_path, "tantivy")
     crawl.round({A: Page("alpha one"), B: Page("alpha two")})
-    crawl.index(parameters={"path": place})
+    crawl.index(params={"path": place})
 
     def found() -> set[str]:
         search = CrawlSearch(crawl.crawl_dir, crawl.config)

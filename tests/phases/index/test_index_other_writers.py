@@ -109,15 +109,15 @@ def test_two_writers_do_not_share_a_folder(tmp_path: Path) -> None:
     crawl.round(_pages(A, B))
     there = tmp_path / "there"
     with pytest.raises(UsageError, match=r"csv and jsonl .*there: give each a path of its own"):
-        crawl.index(parameters={"path": str(there)})
+        crawl.index(params={"path": str(there)})
     assert not there.exists()
     crawl.settings["index.writers"] = "csv"
-    crawl.index(parameters={"path": f"{there}/../there/"})
+    crawl.index(params={"path": f"{there}/../there/"})
     crawl.settings["index.writers"] = "jsonl"  # csv rests, and its files stay
     with pytest.raises(UsageError, match="csv and jsonl"):
-        crawl.index(every=True, parameters={"path": str(there)})
+        crawl.index(every=True, params={"path": str(there)})
     with pytest.raises(UsageError, match="csv and jsonl"):
-        crawl.clean(parameters={"path": str(there)})
+        crawl.clean(params={"path": str(there)})
     assert _has(crawl, "csv") == {A, B}
 
 
@@ -125,13 +125,13 @@ def test_two_crawls_do_not_share_a_folder(tmp_path: Path) -> None:
     there = {"path": str(tmp_path / "there")}
     first, second = IndexedCrawl(tmp_path / "1"), IndexedCrawl(tmp_path / "2")
     first.round(_pages(A, B))
-    first.index(parameters=there)
+    first.index(params=there)
     second.round(_pages(C, D))
     for options in ({}, {"rebuild": True}):
         with pytest.raises(UsageError, match="holds an index that is not this crawl's"):
-            second.index(parameters=there, **options)
+            second.index(params=there, **options)
     assert _has(first, "jsonl") == {A, B}
-    first.index(every=True, parameters=there)
+    first.index(every=True, params=there)
 
 
 def test_a_writer_moves_to_another_folder_by_a_rebuild_alone(tmp_path: Path) -> None:
@@ -141,11 +141,11 @@ def test_a_writer_moves_to_another_folder_by_a_rebuild_alone(tmp_path: Path) -> 
     crawl.round(_pages(B, C, D))
     there = {"path": str(tmp_path / "there")}
     with pytest.raises(UsageError, match=r"jsonl: its files are in .*index/jsonl.*--rebuild"):
-        crawl.index(parameters=there)
+        crawl.index(params=there)
     with pytest.raises(UsageError, match="its files are in"):
-        crawl.clean(parameters=there)
+        crawl.clean(params=there)
     assert _has(crawl, "jsonl") == {A}
-    crawl.index(rebuild=True, parameters=there)
+    crawl.index(rebuild=True, params=there)
     assert _has(crawl, "jsonl") == {A, B, C, D}
     with pytest.raises(UsageError, match="its files are in"):
         crawl.clean()

@@ -247,8 +247,8 @@ def test_passwords_come_from_the_environment_and_stay_there(
     monkeypatch.setenv("INDEX_PASSWORD", "geheim")
     crawl.index()
     assert bulk.asked[-1].headers["authorization"] == "Basic bWU6Z2VoZWlt"
-    done = crawl.index(parameters={"password": "geheim"}, every=True)
-    assert done.report.options["parameters"] == {"password": "***"}
+    done = crawl.index(params={"password": "geheim"}, every=True)
+    assert done.report.options["params"] == {"password": "***"}
     written = [path for path in Path(crawl.address).rglob("*") if path.is_file()]
     assert written and all(b"geheim" not in path.read_bytes() for path in written)
 

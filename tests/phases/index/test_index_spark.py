@@ -10,9 +10,9 @@ from pyspark.sql import SparkSession
 from crawl.errors import StorageError
 from crawl.model.status import Status
 from crawl.phases.clean import run as clean
-from crawl.phases.clean.run import CleanOptions
+from crawl.phases.clean.options import CleanOptions
 from crawl.phases.index import run as index
-from crawl.phases.index.choice import IndexOptions
+from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.tasks.sent_notes import note_names
 from crawl.spark.tasks import SparkRunner
 from crawl.storage.folder import Folder
@@ -56,7 +56,7 @@ def test_tasks_tell_a_server_and_the_next_job_what_they_sent(
     crawl.round({f"http://h{number}.com/": Page(f"text{number}") for number in range(6)})
     parameters = {"url": server.address, "batch_documents": "1"}
     server.faults = [None, None, *[Said(403, {"error": {"reason": "no more"}})] * 20]
-    options = IndexOptions(parameters=parameters)
+    options = IndexOptions(params=parameters)
     with pytest.raises(StorageError, match="does not let us in: 403 no more$"):
         index.run(runner, crawl.crawl_dir, crawl.config, options, clock)
     assert len(server.documents) == 2 and note_names(Folder(f"{crawl.address}/index/opensearch"))
@@ -64,7 +64,7 @@ def test_tasks_tell_a_server_and_the_next_job_what_they_sent(
     crawl.round({f"http://h{number}.com/": GONE for number in range(5)})
     index.run(runner, crawl.crawl_dir, crawl.config, options, clock)
     cleaned = clean.run(
-        runner, crawl.crawl_dir, crawl.config, CleanOptions(parameters=parameters), clock
+        runner, crawl.crawl_dir, crawl.config, CleanOptions(params=parameters), clock
     )
     assert cleaned.documents == {"opensearch": 1}
     assert set(server.documents) == {"http://h5.com/"}

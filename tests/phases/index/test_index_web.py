@@ -11,11 +11,11 @@ import pytest
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases.clean import run as clean
-from crawl.phases.clean.run import CleanOptions
+from crawl.phases.clean.options import CleanOptions
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.run import DedupOptions
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.index import run as index
-from crawl.phases.index.choice import IndexOptions
+from crawl.phases.index.options import IndexOptions
 from crawl.readers.search.search import CrawlSearch
 from crawl.rounds import LoopOptions
 from crawl.search.answers import SearchOptions

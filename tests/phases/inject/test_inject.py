@@ -13,7 +13,8 @@ from crawl.errors import ConfigError, NothingToDo, PluginError, StorageError, Us
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.inject import run as inject
-from crawl.phases.inject.run import InjectOptions, InjectResult
+from crawl.phases.inject.options import InjectOptions
+from crawl.phases.inject.run import InjectResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

@@ -9,9 +9,9 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.model.status import Status
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.invertlinks import run as invertlinks
-from crawl.phases.invertlinks.run import InvertLinksOptions
+from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.synthetic.web import Settings, Web, running
 from crawl.tables.runner import InProcess
 from crawl.urls.parse import host_of

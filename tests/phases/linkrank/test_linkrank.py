@@ -15,13 +15,14 @@ from crawl.config import Config
 from crawl.errors import NoSnapshot, StorageError, UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank import run as linkrank
-from crawl.phases.linkrank.run import LinkRankOptions
+from crawl.phases.linkrank.options import LinkRankOptions
 from crawl.phases.nodedumper import run as nodedumper
-from crawl.phases.nodedumper.run import NodeDumperOptions, NodeDumperResult
+from crawl.phases.nodedumper.options import NodeDumperOptions
+from crawl.phases.nodedumper.run import NodeDumperResult
 from crawl.phases.scoreupdater import run as scoreupdater
-from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.webgraph.tasks import edges, listing, ranking, vectors
-from crawl.phases.webgraph.tasks.dump import ListFormat, NodeGroup, NodeValue
+from crawl.phases.webgraph.values import Combine, ListFormat, NodeGroup, NodeValue
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -83,8 +84,8 @@ def test_scores_are_those_of_the_formula(
     add_parse(directory, SEGMENT, pages)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "_EDGES_A_TASK", edges_a_task)
-        patch.setattr(edges, "_MOST_ROWS", file_rows)
-        patch.setattr(vectors, "_MOST_IN_MEMORY", 8 * file_rows)
+        patch.setattr(edges, "_MAX_ROWS", file_rows)
+        patch.setattr(vectors, "_MAX_IN_MEMORY", 8 * file_rows)
         build(directory, crawldb__file__rows=file_rows, crawldb__buckets=3, **ALL_LINKS)
         rank(directory)
     assert scores_of(directory) == pytest.approx(dense_link_rank(links), abs=1e-9)
@@ -186,9 +187,9 @@ def test_lists_are_of_the_whole_graph(
     for url, score in scores.items():
         domain = ".".join(url.split("/")[2].split(".")[-2:])
         by_domain.setdefault(domain, []).append(score)
-    for is_sum, combine in ((True, sum), (False, max)):
+    for option, combine in ((Combine.SUM, sum), (Combine.MAX, max)):
         found = dump(
-            directory, NodeValue.SCORES, top=2, group=NodeGroup.DOMAIN, is_sum=is_sum
+            directory, NodeValue.SCORES, top=2, group=NodeGroup.DOMAIN, combine=option
         ).listed
         expected = sorted(((combine(each), name) for name, each in by_domain.items()), reverse=True)
         assert [name for name, _ in found] == [name for _, name in expected[:2]]
@@ -196,7 +197,7 @@ def test_lists_are_of_the_whole_graph(
         assert values == pytest.approx([value for value, _ in expected[:2]])
     output = tmp_path / "out"
     written = dump(
-        directory, NodeValue.SCORES, output=str(output), format=ListFormat.TEXT, separator="="
+        directory, NodeValue.SCORES, output=str(output), format=ListFormat.TEXT, as_eff=True
     )
     lines = [
         line for path in sorted(output.glob("part-*")) for line in path.read_text().splitlines()

@@ -22,9 +22,10 @@ from crawl.graph.kernels.trust_rank import trust_rank
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank import name_lists
 from crawl.phases.linkrank import run as linkrank
-from crawl.phases.linkrank.run import LinkRankOptions, LinkRankResult
+from crawl.phases.linkrank.options import LinkRankOptions
+from crawl.phases.linkrank.run import LinkRankResult
 from crawl.phases.scoreupdater import run as scoreupdater
-from crawl.phases.scoreupdater.run import ScoreUpdaterOptions
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.webgraph.tasks import edges, ranking
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
@@ -118,7 +119,7 @@ def test_denied_pages_have_no_say(
     seeds = data.draw(st.none() | st.sets(st.sampled_from(urls), min_size=1))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ranking, "_EDGES_A_TASK", 1)
-        patch.setattr(edges, "_MOST_ROWS", 2)
+        patch.setattr(edges, "_MAX_ROWS", 2)
         directory = made(folder, links, buckets, 3)
         options = {
             "deny": list_file(folder, *denied),
@@ -263,7 +264,7 @@ def test_wrong_input_is_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
         linkrank.kernel_of(Config(), LinkRankOptions(seeds="x"))
     with pytest.raises(UsageError, match="go with --pagerank"):
         linkrank.kernel_of(Config(), LinkRankOptions(by_domain=True))
-    monkeypatch.setattr(name_lists, "MOST_NAMES", 1)
+    monkeypatch.setattr(name_lists, "MAX_NAMES", 1)
     with pytest.raises(UsageError, match="more than 1 names"):
         rank(directory, deny=list_file(tmp_path, "a.org", "b.org"))
     assert directory.dataset(WEBGRAPH).require_current().number == before

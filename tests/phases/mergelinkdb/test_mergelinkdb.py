@@ -18,7 +18,8 @@ from crawl.errors import NoSnapshot, NothingToDo, UsageError
 from crawl.phases.invertlinks.linkdb import linkdb_of
 from crawl.phases.invertlinks.tasks.inlinks import INLINKS, StoredInlinks, anchors_of
 from crawl.phases.mergelinkdb import run as mergelinkdb
-from crawl.phases.mergelinkdb.run import MergeLinkDbOptions, MergeLinkDbResult
+from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
+from crawl.phases.mergelinkdb.run import MergeLinkDbResult
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of

@@ -11,7 +11,8 @@ from crawl.model.arrow import strings
 from crawl.model.content import Content
 from crawl.model.status import Status
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions, ParseResult, grouped
+from crawl.phases.parse.options import ParseOptions
+from crawl.phases.parse.run import ParseResult, grouped
 from crawl.storage.bucketed import read_bucket
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import acquire
@@ -54,7 +55,7 @@ def run(directory: CrawlDir, runner: InProcess | None = None, **changes: object)
     )
 
 
-_OPTIONS = ("segment", "reparse", "filter_urls", "normalize_urls", "steal_lock")
+_OPTIONS = ("segment", "reparse", "filter", "normalize", "steal_lock")
 
 
 def test_a_segment_is_parsed_and_published(tmp_path: Path) -> None:
@@ -152,7 +153,7 @@ def test_the_options_switch_normalizers_and_filters_off(tmp_path: Path) -> None:
     assert [link["url"] for link in parse_rows(segment, PARSE_DATA)[0]["outlinks"]] == [
         "http://h.org/x"
     ]
-    run(directory, segment=NAME, reparse=True, filter_urls=False, normalize_urls=False)
+    run(directory, segment=NAME, reparse=True, filter=False, normalize=False)
     urls = [link["url"] for link in parse_rows(segment, PARSE_DATA)[0]["outlinks"]]
     assert urls[0] == "http://h.org/x#y" and len(urls) == 2
 

@@ -10,7 +10,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.spark.tasks import SparkRunner
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import PARSE_DATA

@@ -8,6 +8,7 @@ from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.hosts import HostState
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.counting_runner import CountingRunner
@@ -20,7 +21,7 @@ HOSTS = [HostState(f"h{n}.org", "timeout", failures=n + 1, last=NOW) for n in ra
 
 def test_the_same_records_in_more_buckets(tmp_path: Path) -> None:
     directory = make_crawldb(str(tmp_path), RECORDS, buckets=2)
-    snapshot = rebucket.run(InProcess(), directory, Config(), 8, ManualClock(NOW))
+    snapshot = rebucket.run(InProcess(), directory, Config(), RebucketOptions(8), ManualClock(NOW))
     assert (snapshot.buckets, snapshot.rows) == (8, 200)
     assert len({file.bucket for file in snapshot.files}) > 4
     assert records_of(directory) == RECORDS
@@ -32,7 +33,7 @@ def test_tasks_split_the_hosts_too(tmp_path: Path) -> None:
     put_host_states(directory, HOSTS)
     files = directory.require_crawldb().files
     runner = CountingRunner()
-    snapshot = rebucket.run(runner, directory, Config(), 8, ManualClock(NOW))
+    snapshot = rebucket.run(runner, directory, Config(), RebucketOptions(8), ManualClock(NOW))
     assert runner.steps["rebucket: split"].tasks == len(files)
     assert runner.steps["rebucket: hosts"].tasks == 2
     assert host_states_of(directory) == {state.host: state for state in HOSTS}
@@ -44,7 +45,7 @@ def test_tasks_split_the_hosts_too(tmp_path: Path) -> None:
 
 def test_as_many_as_there_are_is_done_already(tmp_path: Path) -> None:
     directory = make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=2)
-    done = rebucket.run(InProcess(), directory, Config(), 2, ManualClock(NOW))
+    done = rebucket.run(InProcess(), directory, Config(), RebucketOptions(2), ManualClock(NOW))
     assert (done.number, done.buckets) == (1, 2)
     assert directory.require_crawldb() == done
 
@@ -53,5 +54,5 @@ def test_as_many_as_there_are_is_done_already(tmp_path: Path) -> None:
 def test_only_multiples_can_be_made(tmp_path: Path, buckets: int) -> None:
     directory = make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=2)
     with pytest.raises(UsageError, match="give a multiple, such as 4 or 8"):
-        rebucket.run(InProcess(), directory, Config(), buckets, ManualClock(NOW))
+        rebucket.run(InProcess(), directory, Config(), RebucketOptions(buckets), ManualClock(NOW))
     assert directory.require_crawldb().number == 1

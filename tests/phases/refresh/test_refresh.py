@@ -15,11 +15,13 @@ from crawl.model.hosts import HostState
 from crawl.model.status import DB_STATUSES, Status
 from crawl.model.value import replace
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.refresh import run as refresh
+from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.refresh.rules import parse_pattern, refresh_outcome
-from crawl.phases.refresh.run import RefreshOptions, RefreshResult
+from crawl.phases.refresh.run import RefreshResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
@@ -147,7 +149,7 @@ def test_the_next_list_has_what_was_refreshed_but_for_hosts_in_backoff(tmp_path:
 def test_where_hosts_are_named_only_their_buckets_are_read(tmp_path: Path) -> None:
     records = {f"http://h{n}.org/": datum(fetch_time=LATER) for n in range(50)}
     directory = make_crawldb(str(tmp_path), records)
-    rebucket.run(InProcess(), directory, Config(), 16, ManualClock(NOW))
+    rebucket.run(InProcess(), directory, Config(), RebucketOptions(16), ManualClock(NOW))
     runner = CountingRunner()
     run(directory, "h1.org", "http://h2.org/*", runner=runner)
     assert (runner.steps["refresh: match"].tasks or 99) <= 2

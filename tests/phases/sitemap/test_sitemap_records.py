@@ -8,7 +8,7 @@ from pathlib import Path
 from crawl.clock import SystemClock
 from crawl.model.status import Status
 from crawl.phases.sitemap import run as sitemap
-from crawl.phases.sitemap.run import SitemapOptions
+from crawl.phases.sitemap.options import SitemapOptions
 from crawl.tables.runner import InProcess
 from tests.phases.made import DAY, datum, make_crawldb, records_of
 from tests.phases.sitemap_web import SitemapWeb, config_of, known, read, urlset

@@ -11,7 +11,8 @@ from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.phases.sitemap import run as sitemap
-from crawl.phases.sitemap.run import SitemapOptions, SitemapResult
+from crawl.phases.sitemap.options import SitemapOptions
+from crawl.phases.sitemap.run import SitemapResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import (
     Settings,
@@ -42,7 +43,7 @@ INTERVALS = {"weekly": 604_800, "monthly": 2_592_000, "yearly": 7_776_000, "neve
 
 
 def run(directory: CrawlDir, config: Config, tasks: int) -> SitemapResult:
-    options = SitemapOptions(num_tasks=tasks)
+    options = SitemapOptions(num_fetchers=tasks)
     return sitemap.run(InProcess(tasks), directory, config, options, SystemClock())
 
 

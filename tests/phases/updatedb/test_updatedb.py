@@ -10,8 +10,9 @@ from crawl.model.answer_keys import CODE_KEY, PARSE_STATUS_KEY
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.status import Status
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
@@ -87,7 +88,7 @@ def test_a_rollback_makes_it_applicable_again(tmp_path: Path) -> None:
     assert updatedb.applied(crawl.directory) == frozenset()
     assert crawl.update().snapshot.applied == {S1: 3}
     # and what writes the CrawlDb afterwards hands it on
-    rebucket.run(InProcess(), crawl.directory, config, 8, clock)
+    rebucket.run(InProcess(), crawl.directory, config, RebucketOptions(8), clock)
     assert updatedb.applied(crawl.directory) == {S1}
 
 

@@ -19,8 +19,8 @@ from crawl.model.answer_keys import CODE_KEY
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.status import DB_STATUSES, Status
 from crawl.phases.updatedb import run as updatedb
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.updatedb.rules import UpdateRules, UrlUpdate, update_record
-from crawl.phases.updatedb.run import UpdateDbOptions
 from crawl.phases.updatedb.tasks import delta
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock

@@ -19,8 +19,9 @@ from crawl.model.report import Report
 from crawl.model.status import Status
 from crawl.model.tables import SITEMAPS
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.sitemap import run as sitemap
-from crawl.phases.sitemap.run import SitemapOptions
+from crawl.phases.sitemap.options import SitemapOptions
 from crawl.readers.explain.bounds import known_host
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir, locked
@@ -191,7 +192,7 @@ def test_a_hostdb_of_before_is_one_line_and_is_taken_over(
         assert known_host(directory, "a.test", Config()).values is None
     assert "another version" in caplog.text and "explained without it" in caplog.text
     if buckets != 4:
-        rebucket.run(InProcess(), directory, Config(), buckets, SystemClock())
+        rebucket.run(InProcess(), directory, Config(), RebucketOptions(buckets), SystemClock())
     update_hosts(directory)
     assert require_hostdb(directory).buckets == buckets
     assert hosts_of(directory) == wanted
@@ -206,7 +207,7 @@ def test_the_states_are_those_of_the_synthetic_web(tmp_path: Path) -> None:
         web = server.web
         directory = make_crawldb(str(tmp_path / "c"), {url: datum() for url in web.seeds()})
         config, clock = web_config(web), SystemClock()
-        done = sitemap.run(InProcess(2), directory, config, SitemapOptions(num_tasks=2), clock)
+        done = sitemap.run(InProcess(2), directory, config, SitemapOptions(num_fetchers=2), clock)
         log = server.requests()
     update_hosts(directory, settings={"http.agent.name": AGENT})
     rows = hosts_of(directory)

@@ -19,14 +19,15 @@ from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import ACCURACY
 from crawl.model.status import Status
 from crawl.phases.fetch import run as fetch
-from crawl.phases.fetch.run import FetchOptions
+from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.parse import run as parse
-from crawl.phases.parse.run import ParseOptions
+from crawl.phases.parse.options import ParseOptions
 from crawl.phases.rebucket import run as rebucket
+from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.updatedb import run as updatedb
-from crawl.phases.updatedb.run import UpdateDbOptions
+from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.updatehostdb import run as updatehostdb
-from crawl.phases.updatehostdb.run import UpdateHostDbOptions
+from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import hold_lock
 from crawl.storage.segments import FETCH, PartManifest
@@ -221,7 +222,7 @@ def test_the_hostdb_follows_the_crawldb_to_more_buckets(tmp_path: Path) -> None:
     crawl.segment(S1, [(A, answer(10)), (B, answer(20))])
     update_hosts(crawl.directory)
     before = hosts_of(crawl.directory)
-    rebucket.run(InProcess(), crawl.directory, Config(), 8, ManualClock(NOW))
+    rebucket.run(InProcess(), crawl.directory, Config(), RebucketOptions(8), ManualClock(NOW))
     done = update_hosts(crawl.directory)
     assert done.hostdb.buckets == 8
     assert hosts_of(crawl.directory) == before

@@ -14,8 +14,8 @@ from crawl.config import Config
 from crawl.errors import NothingToDo, UsageError
 from crawl.model.status import Status
 from crawl.phases.linkrank import run as linkrank
-from crawl.phases.linkrank.run import LinkRankOptions
-from crawl.phases.webgraph.run import WebGraphOptions
+from crawl.phases.linkrank.options import LinkRankOptions
+from crawl.phases.webgraph.options import WebGraphOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import PARSED

@@ -11,7 +11,7 @@ import pytest
 
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.hostgraph.run import table_of
-from crawl.phases.webgraph.tasks.dump import NodeGroup
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.host_graphs import rows_of

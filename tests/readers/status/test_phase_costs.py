@@ -9,7 +9,7 @@ from crawl.config import Config
 from crawl.model.costs import EngineCosts
 from crawl.model.report import Report
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.shared import GenerateOptions
+from crawl.phases.generate.options import GenerateOptions
 from crawl.readers.status.phase_costs import phase_costs
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from crawl.maincontent.render import Heading
-from crawl.phases.export.tasks.values import ChunkUnit
+from crawl.phases.export.values import ChunkUnit
 
 _PARAGRAPH = re.compile(r"\n\s*\n+")
 _LINE = re.compile(r"\n+")

@@ -20,7 +20,7 @@ from crawl.phases.export.tasks.formats.writing import PartWriter, RecordSink
 from crawl.phases.export.tasks.part_pages import read_pages
 from crawl.phases.export.tasks.record import Record, RecordMaker, gone_record, schema_of
 from crawl.phases.export.tasks.selection import EXPORTED, Change
-from crawl.phases.export.tasks.values import ExportedFile, ExportFormat
+from crawl.phases.export.values import ExportedFile, ExportFormat
 from crawl.phases.index.tasks.keys import SegmentPart
 from crawl.storage.folder import Folder
 from crawl.tables.exchange import Received

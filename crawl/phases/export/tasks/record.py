@@ -34,7 +34,7 @@ from crawl.phases.export.tasks.part_pages import SourcePage
 from crawl.phases.export.tasks.published import published_of
 from crawl.phases.export.tasks.selection import Change, change_of
 from crawl.phases.export.tasks.signals import SIGNALS, signals_of
-from crawl.phases.export.tasks.values import ChunkUnit, TextKind
+from crawl.phases.export.values import ChunkUnit, TextKind
 
 Record = dict[str, Any]
 """A value for each column of `SCHEMA`, and for each field of the rules; moments of the former in

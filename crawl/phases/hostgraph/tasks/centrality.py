@@ -8,7 +8,6 @@ that link to them, and leaves its share of the next rows in a file.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 import numpy as np
 
@@ -23,13 +22,6 @@ from crawl.phases.webgraph.tasks.vectors import (
     write_rows,
 )
 from crawl.storage.folder import Folder
-
-
-class Centrality(StrEnum):
-    """How harmonic centrality is computed."""
-
-    HYPERBALL = "hyperball"
-    EXACT = "exact"
 
 
 @dataclass(frozen=True)

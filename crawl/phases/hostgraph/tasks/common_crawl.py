@@ -20,9 +20,9 @@ import pyarrow as pa
 import pyarrow.csv as pa_csv
 
 from crawl.model.arrow import strings
-from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.phases.webgraph.tasks.edges import EDGES, EdgesTask, edge_ranges
 from crawl.phases.webgraph.tasks.graph import StoredGraph
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.printable import printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer

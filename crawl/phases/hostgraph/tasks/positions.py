@@ -1,7 +1,8 @@
 """The place of each node by a value, the largest first: 1, 2, 3 … over the whole graph.
 
-As nodedumper's lists (webgraph/listing.py): each task counts its values by their leading bits,
-the driver parts them into ranges, a task a range sorts, and tells the nodes their places.
+As nodedumper's lists (phases/webgraph/tasks/listing.py): each task counts its values by their
+leading bits, the driver parts them into ranges, a task a range sorts, and tells the nodes their
+places.
 """
 
 from __future__ import annotations

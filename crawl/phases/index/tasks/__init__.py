@@ -6,5 +6,4 @@ assemble.py   where the text of the chosen parse lies, filters make a document o
 deliver.py    the document reaches its shard, and the writers what is new there
 sent_notes.py what servers are sent is noted before, for the job after one that dies
 ledger.py     what each writer has, so that nothing is written twice and nothing is forgotten
-embedded/     the index that needs no server, and the search in it
 """

@@ -7,5 +7,4 @@ edges.py     links as pairs of numbers, in the bucket of what they lead to
 graph.py     what is stored of all that, to be read
 ranking.py   one iteration of a rank over some buckets
 marks.py     nodes that a list names, and edges turned round
-scores.py    scores on their way into the CrawlDb
 """

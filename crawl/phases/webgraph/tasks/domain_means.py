@@ -14,11 +14,11 @@ import pyarrow as pa
 
 from crawl.graph.kernels.page_rank import Floats
 from crawl.model.arrow import as_array
-from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.names import LocalHosts
 from crawl.phases.webgraph.tasks.ranking import RankTask
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, read_piece, write_piece
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.tables.exchange import Outbox, Received, RowKind

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Any
 
 import numpy as np
@@ -22,36 +21,13 @@ from crawl.phases.webgraph.tasks.listing import (
     send_listed,
     sorted_list,
 )
+from crawl.phases.webgraph.values import ListFormat, NodeGroup, NodeValue
 from crawl.printable import json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of, encoded
 from crawl.storage.parquet import open_writer
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.urls.domains import domains_of
-
-
-class NodeValue(StrEnum):
-    """What nodes are listed by."""
-
-    INLINKS = "inlinks"
-    OUTLINKS = "outlinks"
-    SCORES = "scores"
-
-
-class NodeGroup(StrEnum):
-    """What nodes are gathered by."""
-
-    HOST = "host"
-    DOMAIN = "domain"
-
-
-class ListFormat(StrEnum):
-    """How a list is written."""
-
-    TEXT = "text"
-    JSON = "json"
-    PARQUET = "parquet"
-
 
 _GROUPED: list[tuple[str, pa.DataType]] = [("name", pa.string()), ("value", pa.float64())]
 GROUPED = RowKind("grouped", pa.schema(_GROUPED))

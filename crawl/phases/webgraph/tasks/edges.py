@@ -32,7 +32,7 @@ EDGES = RowKind(
 
 EDGE_GROUP_ROWS = 1 << 20
 """Edges in a row group: what a task that streams them has in memory."""
-_MOST_ROWS = 1 << 22
+_MAX_ROWS = 1 << 22
 """Edges that are sorted at once."""
 
 
@@ -139,13 +139,13 @@ def edge_ranges(
     total = received.row_count(kind)
     if total == 0:
         return
-    if total <= _MOST_ROWS:
+    if total <= _MAX_ROWS:
         yield _arrays(received.rows(kind))
         return
     counts = np.zeros(task.end - task.first, dtype=np.int64)
     for rows in received.tables(kind):
         counts += np.bincount(rows["destination"].to_numpy() - task.first, minlength=len(counts))
-    shares = np.cumsum(counts) // _MOST_ROWS
+    shares = np.cumsum(counts) // _MAX_ROWS
     for share in np.unique(shares[counts > 0]).tolist():
         gathered: list[pa.Table] = []
         for rows in received.tables(kind):

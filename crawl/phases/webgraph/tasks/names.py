@@ -18,10 +18,10 @@ import pyarrow.compute as pc
 
 from crawl.counters import Counters
 from crawl.model.arrow import as_array, strings
-from crawl.phases.webgraph.tasks.dump import NodeGroup
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.nodes import PLACES, numbers_of
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, write_piece
+from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.layout import encoded, number_of
 from crawl.storage.parquet import open_writer

@@ -16,7 +16,7 @@ from crawl.storage.folder import Folder, attempt_name
 Bytes = npt.NDArray[np.uint8]
 """A row of bytes for every node."""
 
-_MOST_IN_MEMORY = 256 << 20
+_MAX_IN_MEMORY = 256 << 20
 """Bytes of a vector that a process has in memory; a longer one is a file that is mapped."""
 
 
@@ -79,7 +79,7 @@ def _whole(folder: Folder, pieces: tuple[VectorPiece, ...], length: int, width: 
 
 
 def _empty(length: int, width: int) -> Bytes:
-    if width * length <= _MOST_IN_MEMORY:
+    if width * length <= _MAX_IN_MEMORY:
         return np.empty((length, width), np.uint8)
     # gone with the process: no name leads to it
     with tempfile.TemporaryFile() as file:

@@ -8,7 +8,7 @@ from contextlib import ExitStack, suppress
 from typing import IO, Protocol
 
 from crawl.phases.export.tasks.record import Record
-from crawl.phases.export.tasks.values import ExportedFile
+from crawl.phases.export.values import ExportedFile
 from crawl.storage.folder import Folder
 
 

@@ -1,0 +1,280 @@
+"""Which derived tables are behind what they are made from, and the command for each.
+
+`behind` decides by facts that manifests and the notes of `crawl/storage/last_runs.py` tell; no row
+is read. It tells only of what a crawl has: whoever never made a LinkDb is not told to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from crawl.driver.behind import BehindTable
+from crawl.errors import StorageError
+from crawl.model.derived_tables import (
+    DOMAINGRAPH,
+    HOSTDB,
+    HOSTGRAPH,
+    INDEX,
+    LINKDB,
+    WEBGRAPH,
+    WEBGRAPH_SCORES,
+)
+from crawl.model.table import Table
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.last_runs import last_run
+from crawl.storage.manifest import (
+    COUNTED_CRAWLDB,
+    LOOKED_AT,
+    MADE_FROM_WEBGRAPH,
+    Snapshot,
+)
+from crawl.storage.segments import FETCH, PARSE_DATA, Segment
+
+
+@dataclass(frozen=True, slots=True)
+class TableFacts:
+    """A table's current state."""
+
+    number: int
+    applied: Mapping[str, int] = field(default_factory=dict)
+    """Its segments, each with the snapshot that brought it."""
+    made_from: int | None = None
+    """The snapshot of the table that it was made from, where it notes one."""
+
+    def since(self, number: int) -> int:
+        """How many segments it has taken in after that snapshot of it."""
+        return sum(each > number for each in self.applied.values())
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedFacts:
+    """What is known of a crawl's tables; None for one that it has not."""
+
+    crawldb: TableFacts | None = None
+    linkdb: TableFacts | None = None
+    webgraph: TableFacts | None = None
+    has_scores: bool = False
+    """Whether the link graph's pages are ranked as it is now."""
+    hostgraph: TableFacts | None = None
+    domaingraph: TableFacts | None = None
+    hostdb: TableFacts | None = None
+    index: TableFacts | None = None
+    fetched: frozenset[str] = frozenset()
+    """Segments whose fetch is finished; those that every table has need not be among them."""
+    parsed: frozenset[str] = frozenset()
+    runs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What phases last worked from, by their names."""
+
+
+def behind(facts: DerivedFacts) -> list[BehindTable]:
+    """The tables that are behind, each after what it builds on."""
+    return [
+        BehindTable(*found)
+        for found in (
+            *_by_segments("the LinkDb", "invertlinks", facts.linkdb, facts.parsed),
+            *_by_segments("the link graph", "webgraph", facts.webgraph, facts.parsed),
+            *_linkrank(facts),
+            *_hostgraph("the graph of hosts", facts.hostgraph, facts.webgraph),
+            *_hostgraph("the graph of domains", facts.domaingraph, facts.webgraph, "domain"),
+            *_scoreupdater(facts),
+            *_dedup(facts),
+            *_hostdb(facts),
+            *_index(facts),
+            *_clean(facts),
+        )
+    ]
+
+
+_Found = Iterator[tuple[str, str, str] | tuple[str, str, str, tuple[str, ...]]]
+
+
+def _by_segments(
+    name: str, step: str, table: TableFacts | None, segments: frozenset[str]
+) -> _Found:
+    missing = len(segments - table.applied.keys()) if table else 0
+    if missing:
+        yield name, step, f"{_segments(missing)} parsed since"
+
+
+def _linkrank(facts: DerivedFacts) -> _Found:
+    if facts.webgraph is not None and "linkrank" in facts.runs and not facts.has_scores:
+        new = facts.webgraph.since(facts.runs["linkrank"].get(WEBGRAPH.name, 0))
+        yield "the rank of pages", "linkrank", f"the link graph took in {_segments(new)} since"
+
+
+def _hostgraph(
+    name: str, graph: TableFacts | None, webgraph: TableFacts | None, group: str = ""
+) -> _Found:
+    if graph is None or webgraph is None or graph.made_from is None:
+        return
+    new = webgraph.since(graph.made_from)
+    if new:
+        options = ("--group", group) if group else ()
+        yield name, "hostgraph", f"the link graph took in {_segments(new)} since", options
+
+
+def _scoreupdater(facts: DerivedFacts) -> _Found:
+    done = facts.runs.get("scoreupdater")
+    if done is None or facts.crawldb is None:
+        return
+    ranked = facts.runs.get("linkrank", {}).get(WEBGRAPH.name, 0)
+    if ranked > done.get(WEBGRAPH.name, 0):
+        yield "the CrawlDb's scores", "scoreupdater", "pages were ranked anew since"
+    elif _is_rolled_back(facts.crawldb, done):
+        yield "the CrawlDb's scores", "scoreupdater", "the CrawlDb was rolled back since"
+
+
+def _dedup(facts: DerivedFacts) -> _Found:
+    done, crawldb = facts.runs.get("dedup"), facts.crawldb
+    if done is None or crawldb is None:
+        return
+    new = crawldb.since(done.get("crawldb", 0))
+    if new:
+        yield "dedup", "dedup", f"the CrawlDb took in {_segments(new)} since"
+    elif _is_rolled_back(crawldb, done):
+        yield "dedup", "dedup", "the CrawlDb was rolled back since"
+
+
+def _hostdb(facts: DerivedFacts) -> _Found:
+    hostdb = facts.hostdb
+    if hostdb is None:
+        return
+    missing = len(facts.fetched - hostdb.applied.keys())
+    if missing:
+        yield "the HostDb", "updatehostdb", f"{_segments(missing)} fetched since"
+    elif facts.crawldb is not None and hostdb.made_from is not None:
+        new = facts.crawldb.since(hostdb.made_from)
+        marked = facts.runs.get("dedup", {}).get("crawldb", 0)
+        if new:
+            yield "the HostDb", "updatehostdb", f"the CrawlDb took in {_segments(new)} since"
+        elif marked > hostdb.made_from:
+            yield "the HostDb", "updatehostdb", "dedup marked pages since"
+
+
+def _index(facts: DerivedFacts) -> _Found:
+    if facts.index is None or facts.crawldb is None:
+        return
+    # of a segment that the CrawlDb does not have some pages have to wait for it
+    missing = len((facts.parsed & facts.crawldb.applied.keys()) - facts.index.applied.keys())
+    if missing:
+        yield "the index", "index", f"{_segments(missing)} of pages are not in it"
+
+
+def _clean(facts: DerivedFacts) -> _Found:
+    """Documents may be of pages that are gone, or duplicates, since."""
+    if facts.index is None or facts.crawldb is None:
+        return
+    marked = facts.runs.get("dedup", {}).get("crawldb", 0)
+    cleaned = facts.runs.get("clean", {}).get("crawldb")
+    if (
+        cleaned is None
+    ):  # by whom nobody cleans, new documents are told from duplicates all the same
+        if facts.index.made_from is not None and marked > facts.index.made_from:
+            yield "the index's clean-up", "clean", "dedup marked pages since they were indexed"
+        return
+    new = facts.crawldb.since(cleaned)
+    if new:
+        yield "the index's clean-up", "clean", f"the CrawlDb took in {_segments(new)} since"
+    elif marked > cleaned:
+        yield "the index's clean-up", "clean", "dedup marked pages since"
+
+
+def is_up_to_date(step: str, facts: DerivedFacts) -> bool:
+    """Whether a step was done and has nothing new to work on. Those that are not asked here know it
+    themselves: they take in segments, of which none is left."""
+    is_made = {
+        "linkrank": facts.has_scores,
+        "hostgraph": facts.hostgraph is not None and facts.hostgraph.made_from is not None,
+        "scoreupdater": "scoreupdater" in facts.runs,
+        "dedup": "dedup" in facts.runs,
+        "updatehostdb": facts.hostdb is not None and facts.hostdb.made_from is not None,
+        "clean": "clean" in facts.runs,
+    }
+    if not is_made.get(step, False):
+        return False
+    return all(each.step != step or each.options for each in behind(facts))
+
+
+def _is_rolled_back(crawldb: TableFacts, done: Mapping[str, int]) -> bool:
+    return crawldb.number < done.get("crawldb", 0)
+
+
+def _segments(count: int) -> str:
+    return "1 segment" if count == 1 else f"{count:,} segments"
+
+
+def read_facts(crawl_dir: CrawlDir) -> DerivedFacts:
+    """What manifests and notes say. A table whose pointer or manifest is damaged counts as one that
+    is not there: `crawl check` tells of it."""
+    linkdb, graph = _current(crawl_dir, LINKDB), _current(crawl_dir, WEBGRAPH)
+    hostdb, index = _current(crawl_dir, HOSTDB), _current(crawl_dir, INDEX)
+    segments = list(crawl_dir.segments.generated())
+    phases = ("linkrank", "scoreupdater", "dedup", "clean")
+    noted = {phase: last_run(crawl_dir, phase) for phase in phases}
+    return DerivedFacts(
+        crawldb=_facts(_crawldb(crawl_dir)),
+        linkdb=_facts(linkdb),
+        webgraph=_facts(graph),
+        has_scores=graph is not None and WEBGRAPH_SCORES.name in graph.attached,
+        hostgraph=_facts(_current(crawl_dir, HOSTGRAPH), MADE_FROM_WEBGRAPH),
+        domaingraph=_facts(_current(crawl_dir, DOMAINGRAPH), MADE_FROM_WEBGRAPH),
+        hostdb=_facts(hostdb, COUNTED_CRAWLDB),
+        index=_facts(index, LOOKED_AT),
+        fetched=_whole(segments, FETCH, (hostdb,)),
+        parsed=_whole(segments, PARSE_DATA, (linkdb, graph, index)),
+        runs={phase: run for phase, run in noted.items() if run is not None},
+    )
+
+
+def behind_lines(crawl_dir: CrawlDir, steps: Iterable[str]) -> tuple[str, ...]:
+    """A line for each table that is behind, of those that these commands make."""
+    wanted = frozenset(steps)
+    return tuple(
+        each.line(crawl_dir.address)
+        for each in behind(read_facts(crawl_dir))
+        if each.step in wanted
+    )
+
+
+def _crawldb(crawl_dir: CrawlDir) -> Snapshot | None:
+    return _read(crawl_dir.crawldb.current)
+
+
+def _current(crawl_dir: CrawlDir, table: Table) -> Snapshot | None:
+    return _read(crawl_dir.dataset(table).current)
+
+
+def _read(read: Callable[[], Snapshot | None]) -> Snapshot | None:
+    try:
+        return read()
+    except StorageError:
+        return None
+
+
+def _facts(snapshot: Snapshot | None, note: str = "") -> TableFacts | None:
+    if snapshot is None:
+        return None
+    made_from = snapshot.notes.get(note) if note else None
+    return TableFacts(
+        snapshot.number, snapshot.applied, made_from if type(made_from) is int else None
+    )
+
+
+def _whole(
+    segments: Iterable[Segment], part: str, tables: Iterable[Snapshot | None]
+) -> frozenset[str]:
+    """The segments of which that part is finished and that one of the tables lacks: no manifest of
+    any other is read."""
+    there = [table.applied.keys() for table in tables if table is not None]
+    found = set()
+    for segment in segments:
+        if all(segment.name in applied for applied in there):
+            continue
+        try:
+            manifest = segment.manifest(part)
+        except StorageError:
+            continue
+        if manifest is not None and manifest.complete:
+            found.add(segment.name)
+    return frozenset(found)

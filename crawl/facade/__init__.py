@@ -1,1 +1,0 @@
-"""What `crawl.open` returns, by topic: phases, readers, tables, one page. See crawl/api.py."""

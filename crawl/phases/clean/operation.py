@@ -1,0 +1,75 @@
+"""clean as an operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.results import reported
+from crawl.operations.work import Work
+from crawl.phases.clean.options import CleanOptions
+from crawl.phases.index.shown import IndexingResult, render
+
+if TYPE_CHECKING:
+    from crawl.config import Config
+
+
+def check(config: Config, options: CleanOptions) -> None:
+    from crawl.phases.clean import run as driver
+
+    driver.check(config, options)
+
+
+def run(work: Work, options: CleanOptions) -> IndexingResult:
+    from crawl.driver.derived import behind_lines
+    from crawl.driver.prechecks import require_unlocked
+    from crawl.model.derived_tables import INDEX
+    from crawl.phases.clean import run as driver
+
+    directory = work.directory
+    specs = driver.check(work.config, options)
+    behind = behind_lines(directory, ("dedup",))
+    directory.require_crawldb()
+    driver.require_index(directory, specs)
+    folder = directory.dataset(INDEX).folder
+    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
+    with work.runner() as runner:
+        index = driver.run(runner, directory, work.config, options, work.clock)
+    return IndexingResult(
+        **reported(index.report, remarks=(*index.remarks, *behind, index.took_over)),
+        index_snapshot=index.number,
+        documents=dict(index.documents),
+    )
+
+
+def values(done: IndexingResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {
+        "snapshot": done.index_snapshot,
+        "documents": done.documents,
+        "report": done.report,
+    }
+
+
+OPERATION = Operation(
+    name="clean",
+    options=CleanOptions,
+    result=IndexingResult,
+    run=run,
+    check=check,
+    render=render,
+    values=values,
+    uses_spark=True,
+    due=Due.IF_ANY,
+    help="""
+    Delete stale documents from every index writer: those of pages that the CrawlDb of CRAWL_DIR
+    has as gone, redirected, duplicates or orphans, and of URLs that it no longer has.
+
+    Run it after `crawl dedup` or when pages were purged; no segment is needed.
+    """,
+    examples=(
+        "crawl clean mycrawl",
+        "crawl clean mycrawl --json -D index.writers=jsonl,tantivy",
+    ),
+    calls=("web.clean().documents",),
+)

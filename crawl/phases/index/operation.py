@@ -1,0 +1,96 @@
+"""index as an operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawl.errors import NothingToDo
+from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.results import reported
+from crawl.operations.work import Work
+from crawl.phases.index.options import IndexOptions
+from crawl.phases.index.shown import IndexingResult, render
+
+if TYPE_CHECKING:
+    from crawl.config import Config
+
+
+def check(config: Config, options: IndexOptions) -> None:
+    from crawl.phases.index import run as driver
+
+    driver.check(config, options)
+
+
+def run(work: Work, options: IndexOptions) -> IndexingResult:
+    from crawl.driver.derived import behind_lines
+    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.model.derived_tables import INDEX
+    from crawl.phases.index import run as driver
+    from crawl.phases.index.choice import choose
+
+    directory = work.directory
+    specs = driver.check(work.config, options)
+    behind = behind_lines(directory, ("invertlinks", "scoreupdater", "dedup"))
+    if options.crawldb:
+        directory.require_crawldb()
+    require_segments(directory, options.segments)
+    try:
+        choose(directory, options, specs)
+    except NothingToDo:
+        settled = driver.settle(directory, work.config, options, work.clock)
+        if settled is None:
+            raise
+        index = settled
+    else:
+        directory.require_writable()
+        folder = directory.dataset(INDEX).folder
+        require_unlocked(folder, work.config, steal_lock=options.steal_lock)
+        with work.runner() as runner:
+            index = driver.run(runner, directory, work.config, options, work.clock)
+    return IndexingResult(
+        **reported(index.report, index.segments, (*index.remarks, *behind, index.took_over)),
+        index_snapshot=index.number,
+        documents=dict(index.documents),
+    )
+
+
+def values(done: IndexingResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {
+        "snapshot": done.index_snapshot,
+        "segments": done.segments,
+        "documents": done.documents,
+        "report": done.report,
+    }
+
+
+OPERATION = Operation(
+    name="index",
+    options=IndexOptions,
+    result=IndexingResult,
+    run=run,
+    check=check,
+    render=render,
+    values=values,
+    uses_spark=True,
+    due=Due.IF_ANY,
+    help="""
+    Make documents of pages and give them to the index writers that index.writers names.
+
+    Of each URL the newest parse counts. Pages that are gone, redirected, duplicates, or that ask
+    not to be indexed are left out. Without a SEGMENT: every one that is parsed and not indexed
+    yet, also by one of the writers, and of older ones the pages that the CrawlDb no longer keeps
+    out. Writers are told only what is new to them, and what they make is published at one moment:
+    a job that dies changes nothing, and can be run again.
+    """,
+    examples=(
+        "crawl index mycrawl",
+        "crawl index mycrawl --delete-gone -D index.writers=jsonl",
+        "crawl index mycrawl --segments 20261115093000 --params 'path=/data/docs'",
+        "crawl index mycrawl -D index.writers=opensearch"
+        " --params 'url=http://search:9200&index=pages'",
+        "crawl index mycrawl --since 12 --json",
+        "crawl index mycrawl --rebuild -D indexingfilter.order=basic,anchor,more,language,links",
+    ),
+    calls=("web.index(delete_gone=True).documents",),
+)

@@ -1,0 +1,91 @@
+"""invertlinks as an operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.shown import counter_rows
+from crawl.operations.view import Note, Table, View
+from crawl.operations.work import Work
+from crawl.phases.invertlinks.options import InvertLinksOptions
+
+if TYPE_CHECKING:
+    from crawl.config import Config
+
+
+def check(config: Config, options: InvertLinksOptions) -> None:
+    from crawl.phases.invertlinks import run as driver
+
+    driver.check(config, options)
+
+
+def run(work: Work, options: InvertLinksOptions) -> PhaseResult:
+    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.phases.invertlinks import run as driver
+    from crawl.phases.invertlinks.linkdb import linkdb_of
+
+    directory = work.directory
+    require_segments(directory, options.segments)
+    driver.choose(directory, options)
+    directory.require_writable()
+    require_unlocked(linkdb_of(directory).folder, work.config, steal_lock=options.steal_lock)
+    with work.runner() as runner:
+        inversion = driver.run(runner, directory, work.config, options, work.clock)
+    return phase_result(
+        inversion.report,
+        snapshot=inversion.linkdb.number,
+        segments=inversion.segments,
+        remarks=(*inversion.remarks, inversion.took_over),
+    )
+
+
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
+
+
+def render(result: PhaseResult, asked: Asked) -> View:
+    """What people are shown."""
+    counters = {name: count for name, count in result.counters.items() if name != "links_sent"}
+    some = "segment" if len(result.segments) == 1 else "segments"
+    return [
+        Table("invertlinks", ["what", "count"], counter_rows(counters, _FAMILIES)),
+        Note(
+            f"{asked.address}/linkdb is now snapshot {result.snapshot} with"
+            f" {result.counters['links_kept']:,} links, from {len(result.segments)} {some}:"
+            f" {', '.join(result.segments)}"
+        ),
+    ]
+
+
+_FAMILIES = ("pages", "links", "dropped.")
+
+OPERATION = Operation(
+    name="invertlinks",
+    options=InvertLinksOptions,
+    result=PhaseResult,
+    check=check,
+    run=run,
+    render=render,
+    values=values,
+    uses_spark=True,
+    due=Due.IF_ANY,
+    help="""
+    Merge the links of parsed segments into the LinkDb of CRAWL_DIR, turned around: for each URL
+    the pages that link to it, with the texts of their links.
+
+    Without a SEGMENT: every one that is parsed and not in the LinkDb yet. A segment is inverted
+    once, and the order does not matter. Links within a host are left out where there are several
+    (linkdb.ignore.internal.links: auto, true or false). Of more than linkdb.max.inlinks links to a
+    URL those of the pages with the highest scores are kept.
+    """,
+    examples=(
+        "crawl invertlinks mycrawl",
+        "crawl invertlinks mycrawl 20261115093000 --no-normalize --no-filter",
+        "crawl invertlinks mycrawl --segments 20261115093000 --again",
+        "crawl invertlinks mycrawl -D linkdb.ignore.internal.links=false",
+    ),
+    calls=('web.invertlinks().counters["links_kept"]',),
+)

@@ -1,0 +1,86 @@
+"""linkrank as an operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.view import Note, View
+from crawl.operations.work import Work
+from crawl.phases.linkrank.options import LinkRankOptions
+
+if TYPE_CHECKING:
+    from crawl.config import Config
+
+
+def check(config: Config, options: LinkRankOptions) -> None:
+    from crawl.phases.linkrank import run as driver
+
+    driver.kernel_of(config, options)
+    driver.lists_of(config, options)
+
+
+def run(work: Work, options: LinkRankOptions) -> PhaseResult:
+    from crawl.driver.derived import behind_lines
+    from crawl.driver.prechecks import require_unlocked
+    from crawl.model.derived_tables import WEBGRAPH
+    from crawl.phases.linkrank import run as driver
+
+    graph = driver.require_graph(work.directory)
+    lacking = behind_lines(work.directory, ("webgraph",))
+    work.directory.require_writable()
+    folder = work.directory.dataset(WEBGRAPH).folder
+    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
+    with work.runner(rows=graph.rows) as runner:
+        ranked = driver.run(runner, work.directory, work.config, options, work.clock)
+    return phase_result(
+        ranked.report,
+        snapshot=ranked.graph.number,
+        remarks=(*ranked.remarks, *lacking, ranked.took_over),
+    )
+
+
+def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {"snapshot": done.snapshot, "report": done.report}
+
+
+def render(done: PhaseResult, asked: Asked) -> View:
+    """What people are shown."""
+    counters = done.counters
+    return [
+        Note(
+            f"{asked.address}/webgraph is now snapshot {done.snapshot} with scores of"
+            f" {counters['nodes']:,} pages by {counters['edges']:,} links, after"
+            f" {counters['iterations']} iterations in {done.seconds['iterations']:.1f} s"
+        )
+    ]
+
+
+OPERATION = Operation(
+    name="linkrank",
+    options=LinkRankOptions,
+    result=PhaseResult,
+    check=check,
+    run=run,
+    render=render,
+    values=values,
+    uses_spark=True,
+    due=Due.IF_ANY,
+    help="""
+    Rank the pages of the link graph of CRAWL_DIR by the pages that link to them: by LinkRank, or by
+    PageRank. The scores become those of the CrawlDb by `crawl scoreupdater`.
+    """,
+    examples=(
+        "crawl linkrank mycrawl",
+        "crawl linkrank mycrawl --iterations 20 -D link.analyze.damping.factor=0.9",
+        "crawl linkrank mycrawl --pagerank --tolerance 1e-8",
+        "crawl linkrank mycrawl --pagerank --by-domain",
+        "crawl linkrank mycrawl --pagerank --seeds trusted.txt --deny spam.txt",
+    ),
+    calls=(
+        "web.linkrank(iterations=20)",
+        'web.linkrank(pagerank=True, tolerance=1e-8).counters["iterations"]',
+    ),
+)

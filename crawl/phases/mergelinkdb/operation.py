@@ -1,0 +1,69 @@
+"""mergelinkdb as an operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.operations.operation import Asked, Operation
+from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.shown import counter_rows
+from crawl.operations.view import Note, Table, View
+from crawl.operations.work import Work
+from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
+
+
+def run(work: Work, options: MergeLinkDbOptions) -> PhaseResult:
+    from crawl.driver.prechecks import require_unlocked
+    from crawl.phases.invertlinks.linkdb import linkdb_of
+    from crawl.phases.mergelinkdb import run as driver
+
+    directory = work.directory
+    driver.check(directory, work.config, options)
+    directory.require_writable()
+    require_unlocked(linkdb_of(directory).folder, work.config, steal_lock=options.steal_lock)
+    with work.runner() as runner:
+        merge = driver.run(runner, directory, work.config, options, work.clock)
+    return phase_result(
+        merge.report, snapshot=merge.linkdb.number, remarks=(*merge.remarks, merge.took_over)
+    )
+
+
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {"snapshot": result.snapshot, "report": result.report}
+
+
+def render(result: PhaseResult, asked: Asked) -> View:
+    """What people are shown."""
+    counters = {name: count for name, count in result.counters.items() if name != "links_sent"}
+    return [
+        Table("mergelinkdb", ["what", "count"], counter_rows(counters, ("links", "dropped."))),
+        Note(
+            f"{asked.address}/linkdb is now snapshot {result.snapshot} with"
+            f" {result.counters['links_kept']:,} links"
+        ),
+    ]
+
+
+OPERATION = Operation(
+    name="mergelinkdb",
+    options=MergeLinkDbOptions,
+    result=PhaseResult,
+    run=run,
+    render=render,
+    values=values,
+    uses_spark=True,
+    help="""
+    Merge the LinkDbs of other crawls into that of CRAWL_DIR, making it if need be. The others stay
+    as they are.
+
+    Links are chosen as by invertlinks, so that it does not matter in which order LinkDbs are
+    merged, or how often.
+    """,
+    examples=(
+        "crawl mergelinkdb mycrawl crawl-2025 crawl-2026",
+        "crawl mergelinkdb all-links mycrawl crawl-2025 --filter --normalize",
+        "crawl mergelinkdb mycrawl s3://bucket/crawl --rebucket",
+    ),
+    calls=('web.mergelinkdb(["crawl-2025"]).counters["links_kept"]',),
+)

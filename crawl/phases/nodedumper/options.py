@@ -1,0 +1,128 @@
+"""What can be asked of nodedumper: a list of the link graph, or the graph of hosts or domains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Annotated
+
+from crawl.operations.options import Face, Positive, option
+from crawl.phases.webgraph.values import Combine, ListFormat, NodeGroup, NodeValue
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDumperOptions:
+    """The options of a list."""
+
+    by: Annotated[
+        NodeValue,
+        option("By the score, or the number of inlinks or outlinks, of pages.", faces=Face.API),
+    ] = NodeValue.SCORES
+    inlinks: Annotated[
+        bool,
+        option("By the number of pages that link there.", selects=True, faces=Face.COMMAND_LINE),
+    ] = False
+    outlinks: Annotated[
+        bool,
+        option("By the number of pages that they link to.", selects=True, faces=Face.COMMAND_LINE),
+    ] = False
+    scores: Annotated[
+        bool,
+        option("By what linkrank made of them.", selects=True, faces=Face.COMMAND_LINE),
+    ] = False
+    top: Annotated[Positive | None, option("Only the first N.", "--topn", "--top", metavar="N")] = (
+        None
+    )
+    group: Annotated[NodeGroup | None, option("Hosts or domains instead of pages.")] = None
+    combine: Annotated[
+        Combine,
+        option(
+            "With --group: the sum, or the greatest, of a host's or domain's pages.",
+            faces=Face.API,
+        ),
+    ] = Combine.SUM
+    sum: Annotated[
+        bool, option("With --group: the sum of its pages (default).", faces=Face.COMMAND_LINE)
+    ] = False
+    max: Annotated[
+        bool, option("With --group: the greatest of its pages.", faces=Face.COMMAND_LINE)
+    ] = False
+    output: Annotated[
+        str | None,
+        option(
+            "Write files to a new folder, which one behind the other are in order.",
+            metavar="FOLDER",
+            positional=True,
+        ),
+    ] = None
+    format: Annotated[
+        ListFormat | None,
+        option(
+            "With --output: of the files (default: text on the command line, parquet in Python).",
+            metavar=f"[{'|'.join(ListFormat)}|cc]",
+        ),
+    ] = None
+    as_eff: Annotated[
+        bool, option("Text with = between name and value, for Solr's file fields.")
+    ] = False
+    overwrite: Annotated[bool, option("With --output: replace an older list in FOLDER.")] = False
+
+    @property
+    def is_of_command_line(self) -> bool:
+        """Whether a flag says by what is listed, as it must on the command line."""
+        return self.inlinks or self.outlinks or self.scores
+
+    @property
+    def value(self) -> NodeValue:
+        """What is listed."""
+        if self.inlinks or self.outlinks:
+            return NodeValue.INLINKS if self.inlinks else NodeValue.OUTLINKS
+        return NodeValue.SCORES if self.scores else self.by
+
+    @property
+    def is_sum(self) -> bool:
+        """Whether the values of a host's pages are added up; else the greatest is taken."""
+        return not self.max and self.combine is Combine.SUM
+
+    @property
+    def file_format(self) -> ListFormat:
+        """What the files are."""
+        if self.format is not None:
+            return self.format
+        is_text = self.is_of_command_line or self.as_eff
+        return ListFormat.TEXT if is_text else ListFormat.PARQUET
+
+    @property
+    def separator(self) -> str:
+        """What stands between name and value in a text."""
+        return "=" if self.as_eff else "\t"
+
+
+class GraphFormat(StrEnum):
+    """How a graph of hosts or domains is written."""
+
+    COMMON_CRAWL = "cc"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GraphDumpOptions:
+    """The options of a dump of the graph of hosts or domains."""
+
+    output: Annotated[
+        str, option("Write files to a new folder.", metavar="FOLDER", positional=True)
+    ]
+    format: Annotated[
+        GraphFormat,
+        option(
+            "Not a list, but the graph that `crawl hostgraph` made, as Common Crawl publishes"
+            " theirs.",
+            metavar="cc",
+            selects=True,
+            faces=Face.COMMAND_LINE,
+        ),
+    ] = GraphFormat.COMMON_CRAWL
+    group: Annotated[
+        NodeGroup,
+        option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE),
+    ] = NodeGroup.HOST
+    overwrite: Annotated[bool, option("Replace an older graph in FOLDER.")] = False

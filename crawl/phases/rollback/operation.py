@@ -1,0 +1,58 @@
+"""rollback as an operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.counters import Counters
+from crawl.operations.operation import Asked, Operation
+from crawl.operations.results import PhaseResult
+from crawl.operations.view import Note, View
+from crawl.operations.work import Work
+from crawl.phases.rollback.options import RollbackOptions
+
+
+def run(work: Work, options: RollbackOptions) -> PhaseResult:
+    from crawl.phases.rollback.run import roll_back
+
+    snapshot, took_over = roll_back(
+        work.directory, work.config, work.clock, options.to, steal_lock=options.steal_lock
+    )
+    return PhaseResult(
+        "rollback",
+        Counters(urls=snapshot.rows),
+        {},
+        snapshot=snapshot.number,
+        db_urls=snapshot.rows,
+        remarks=(took_over,) if took_over else (),
+    )
+
+
+def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {"snapshot": done.snapshot, "urls": done.db_urls}
+
+
+def render(done: PhaseResult, asked: Asked) -> View:
+    """What people are shown."""
+    crawldb = f"{asked.address}/crawldb"
+    return [Note(f"{crawldb} is now snapshot {done.snapshot} with {done.db_urls:,} URLs")]
+
+
+OPERATION = Operation(
+    name="rollback",
+    options=RollbackOptions,
+    result=PhaseResult,
+    run=run,
+    render=render,
+    values=values,
+    help="""
+    Make an older state of the CrawlDb of CRAWL_DIR the current one.
+
+    Without --to that is the newest whole one before it. Nothing is deleted: `crawl snapshots`
+    still lists the newer states, and rolling forward is the same command. Segments stay as
+    they are.
+    """,
+    examples=("crawl rollback mycrawl", "crawl rollback mycrawl --to 7"),
+    calls=("web.rollback().snapshot",),
+)

@@ -1,0 +1,69 @@
+"""scoreupdater as an operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.view import Note, View
+from crawl.operations.work import Work
+from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
+
+
+def run(work: Work, options: ScoreUpdaterOptions) -> PhaseResult:
+    from crawl.driver.prechecks import require_unlocked
+    from crawl.phases.linkrank.run import require_scores
+    from crawl.phases.scoreupdater import run as driver
+
+    directory = work.directory
+    directory.require_crawldb()
+    require_scores(directory)
+    directory.require_writable()
+    require_unlocked(directory.crawldb.folder, work.config, steal_lock=options.steal_lock)
+    with work.runner() as runner:
+        update = driver.run(runner, directory, work.config, options, work.clock)
+    return phase_result(
+        update.report,
+        snapshot=update.snapshot.number,
+        db_urls=update.snapshot.rows,
+        remarks=(*update.remarks, update.took_over),
+    )
+
+
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {"snapshot": result.snapshot, "report": result.report}
+
+
+def render(result: PhaseResult, asked: Asked) -> View:
+    """What people are shown."""
+    counters = result.counters
+    return [
+        Note(
+            f"{asked.address}/crawldb is now snapshot {result.snapshot} with"
+            f" {counters['urls_scored']:,} URLs scored by links, {counters['urls_cleared']:,} not"
+            f" in the link graph; {counters['nodes_unknown']:,} of its pages are not in the CrawlDb"
+        )
+    ]
+
+
+OPERATION = Operation(
+    name="scoreupdater",
+    options=ScoreUpdaterOptions,
+    result=PhaseResult,
+    run=run,
+    render=render,
+    values=values,
+    uses_spark=True,
+    due=Due.IF_ANY,
+    help="""
+    Make the scores of the link graph of CRAWL_DIR those of its CrawlDb. URLs that the graph does
+    not know get link.score.updater.clear.score.
+    """,
+    examples=(
+        "crawl scoreupdater mycrawl",
+        "crawl scoreupdater mycrawl -D link.score.updater.clear.score=0.1",
+    ),
+    calls=('web.scoreupdater().counters["urls_scored"]',),
+)

@@ -1,0 +1,96 @@
+"""updatehostdb as an operation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.view import Note, Table, View
+from crawl.operations.work import Work
+from crawl.phases.updatehostdb.options import UpdateHostDbOptions
+
+
+def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
+    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.model.derived_tables import HOSTDB
+    from crawl.phases.updatehostdb import run as driver
+
+    directory = work.directory
+    directory.require_crawldb()
+    require_segments(directory, options.segments)
+    driver.choose(directory, options)
+    directory.require_writable()
+    folder = directory.dataset(HOSTDB).folder
+    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
+    with work.runner() as runner:
+        update = driver.run(runner, directory, work.config, options, work.clock)
+    return phase_result(
+        update.report,
+        snapshot=update.hostdb.number,
+        segments=update.segments,
+        remarks=(*update.remarks, update.took_over),
+    )
+
+
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
+
+
+def render(result: PhaseResult, asked: Asked) -> View:
+    """What people are shown."""
+    counters = result.counters
+    some = "segment" if len(result.segments) == 1 else "segments"
+    names = f": {', '.join(result.segments)}" if result.segments else ""
+    return [
+        Table(
+            "updatehostdb",
+            ["what", "count"],
+            [[name, counters[name]] for name in _SHOWN if counters[name]],
+        ),
+        Note(
+            f"{asked.address}/hostdb is now snapshot {result.snapshot} with"
+            f" {counters['hosts']:,} hosts; {len(result.segments)} {some} counted{names}"
+        ),
+    ]
+
+
+_SHOWN = (
+    "hosts",
+    "hosts_new",
+    "hosts_without_urls",
+    "hosts_forgotten",
+    "urls",
+    "requests",
+    "bytes",
+    "cache_files_unread",
+)
+
+OPERATION = Operation(
+    name="updatehostdb",
+    options=UpdateHostDbOptions,
+    result=PhaseResult,
+    run=run,
+    render=render,
+    values=values,
+    uses_spark=True,
+    due=Due.IF_ANY,
+    help="""
+    Count what each host of CRAWL_DIR is like, and keep it as its HostDb.
+
+    Its URLs by status and its homepage, as the CrawlDb has them now; requests, failures, response
+    times and sizes of all segments together; what is known of its robots.txt, its sitemaps and its
+    name.
+
+    Without a SEGMENT: every one that is fetched and not counted yet. A segment is counted once.
+    `crawl readhostdb` shows it; generate uses it in `generate.max.count=auto`,
+    `generate.max.count.expr` and `generate.fetch.delay.expr`.
+    """,
+    examples=(
+        "crawl updatehostdb mycrawl",
+        "crawl updatehostdb mycrawl 20261115093000",
+        "crawl updatehostdb mycrawl --rebuild -D hostdb.content.sizes=false",
+    ),
+    calls=('web.updatehostdb().counters["hosts"]',),
+)

@@ -1,0 +1,94 @@
+"""webgraph as an operation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.view import Note, Table, View
+from crawl.operations.work import Work
+from crawl.phases.webgraph.options import WebGraphOptions
+
+if TYPE_CHECKING:
+    from crawl.config import Config
+
+
+def check(config: Config, options: WebGraphOptions) -> None:
+    from crawl.phases.webgraph import run as driver
+
+    driver.check(config, options)
+
+
+def run(work: Work, options: WebGraphOptions) -> PhaseResult:
+    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.model.derived_tables import WEBGRAPH
+    from crawl.phases.webgraph import run as driver
+
+    require_segments(work.directory, options.segments)
+    driver.choose(work.directory, options)
+    work.directory.require_writable()
+    folder = work.directory.dataset(WEBGRAPH).folder
+    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
+    with work.runner() as runner:
+        built = driver.run(runner, work.directory, work.config, options, work.clock)
+    return phase_result(
+        built.report,
+        snapshot=built.graph.number,
+        segments=built.segments,
+        remarks=(*built.remarks, built.took_over),
+    )
+
+
+def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """What programs are told."""
+    return {"snapshot": done.snapshot, "segments": done.segments, "report": done.report}
+
+
+def render(done: PhaseResult, asked: Asked) -> View:
+    """What people are shown."""
+    rows = [
+        [name.replace("dropped.", "dropped: ").replace("_", " "), count]
+        for name, count in done.counters.items()
+        if count
+    ]
+    return [Table("webgraph", ["what", "count"], sorted(rows)), Note(_outcome(done, asked.address))]
+
+
+def _outcome(done: PhaseResult, address: str) -> str:
+    nodes, edges = done.counters["nodes"], done.counters["edges"]
+    some = "segment" if len(done.segments) == 1 else "segments"
+    return (
+        f"{address}/webgraph is now snapshot {done.snapshot} with {nodes:,} pages and {edges:,}"
+        f" links, from {len(done.segments)} new {some}"
+        + (f"; next: `crawl linkrank {address}`" if edges else "")
+    )
+
+
+OPERATION = Operation(
+    name="webgraph",
+    options=WebGraphOptions,
+    result=PhaseResult,
+    check=check,
+    run=run,
+    render=render,
+    values=values,
+    uses_spark=True,
+    due=Due.IF_ANY,
+    help="""
+    Take the links of parsed segments into the link graph of CRAWL_DIR: pages that link or are
+    linked to, and which to which. Of a page that was fetched several times, the newest counts.
+
+    Without a SEGMENT: every one that is parsed and not in the graph yet. Which links count say
+    the properties link.ignore.*; by default, where there is more than one domain, none within one,
+    and of several to or from one the first. Scores of an older linkrank are gone with the graph
+    that they belong to.
+    """,
+    examples=(
+        "crawl webgraph mycrawl",
+        "crawl webgraph mycrawl 20261115093000 --filter --normalize",
+        "crawl webgraph mycrawl -D link.ignore.internal.domain=false"
+        " -D link.ignore.limit.domain=false",
+    ),
+    calls=('web.webgraph().counters["nodes"]',),
+)

@@ -1,0 +1,61 @@
+"""snapshots: the kept states of the CrawlDb. One command, two operations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from crawl.operations.operation import Asked, NoOptions, Operation
+from crawl.operations.view import Line, Table, View
+from crawl.operations.work import Work
+from crawl.readers.snapshots.options import FilesOptions
+
+
+def run_list(work: Work, options: NoOptions) -> list[dict[str, Any]]:
+    from crawl.readers.snapshots.snapshots import list_snapshots
+
+    return list_snapshots(work.directory, lambda line: work.notice(f"{work.operation}: {line}"))
+
+
+def run_files(work: Work, options: FilesOptions) -> list[str]:
+    current = work.directory.require_crawldb()
+    return [work.directory.crawldb.folder.path(file.path) for file in current.files]
+
+
+def render_list(states: list[dict[str, Any]], asked: Asked) -> View:
+    """A row a snapshot."""
+    rows = [list(state.values()) for state in states]
+    return [Table("snapshots of the CrawlDb", list(states[0]), rows)]
+
+
+def render_files(paths: list[str], asked: Asked) -> View:
+    """A line a file."""
+    return [Line("\n".join(paths))]
+
+
+OPERATIONS = (
+    Operation(
+        name="snapshots",
+        command_help="List the kept states of the CrawlDb of CRAWL_DIR, the current one last.",
+        examples=(
+            "crawl snapshots mycrawl",
+            'duckdb -c "SELECT status, count(*) FROM read_parquet([$(crawl snapshots mycrawl \\\n'
+            '      --files | sed "s/.*/\'&\'/" | paste -sd,)]) GROUP BY 1"',
+        ),
+        options=NoOptions,
+        result=list[dict[str, Any]],
+        run=run_list,
+        render=render_list,
+        help="The kept states of the CrawlDb, the current one last.",
+        calls=('[state["snapshot"] for state in web.snapshots()]',),
+    ),
+    Operation(
+        name="snapshot_files",
+        command="snapshots",
+        options=FilesOptions,
+        result=list[str],
+        run=run_files,
+        render=render_files,
+        help="The Parquet files of the CrawlDb's current state, for programs that read them.",
+        calls=("duckdb.read_parquet(web.snapshot_files())",),
+    ),
+)

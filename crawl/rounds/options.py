@@ -1,0 +1,122 @@
+"""What can be asked of run.
+
+Airflow reads the declarations, for the parameters of its DAG (scripts/dags/nutria_crawl.py), where
+nothing else of the crawler is installed: besides msgspec, only what docker/Dockerfile copies there
+may be imported.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from msgspec import Meta
+
+from crawl.clock import LONGEST_LOOK_DAYS
+from crawl.operations.options import Face, Positive, StealLock, option
+from crawl.rounds.steps import AFTER_ROUNDS, UNBOUNDED, LoopOptions, RoundOptions
+
+_USUAL = RoundOptions()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """The options of run."""
+
+    urls: Annotated[
+        tuple[str, ...], option("URLs to inject first, as `inject` does.", faces=Face.API)
+    ] = ()
+    files: Annotated[
+        tuple[str, ...],
+        option(
+            "Seed file or folder to inject first (repeatable).", "-s", "--seeds", metavar="PATH"
+        ),
+    ] = ()
+    rounds: Annotated[
+        Annotated[int, Meta(ge=UNBOUNDED)] | None,
+        option("At most this many; -1: any number (default: 1).", metavar="N"),
+    ] = None
+    until_empty: Annotated[bool, option("Any number of rounds, until nothing is due now.")] = False
+    top_n: Annotated[
+        Positive,
+        option("At most this many URLs per round.", "--size-fetchlist", "--top-n", metavar="N"),
+    ] = _USUAL.top_n
+    num_fetchers: Annotated[
+        Positive | None,
+        option(
+            "Parts of a fetch list, each fetched by a task (default: one a task slot of the"
+            " cluster).",
+            metavar="N",
+        ),
+    ] = None
+    threads: Annotated[
+        Positive | None,
+        option(
+            f"Threads per task (default: the configuration's, else {_USUAL.threads}).",
+            "--num-threads",
+            "--threads",
+            metavar="N",
+        ),
+    ] = None
+    time_limit_min: Annotated[
+        float | None,
+        option(
+            "Minutes that one fetch may take; what is left stays due; -1: any (default: the"
+            f" configuration's, else {_USUAL.time_limit_min:g}).",
+            "--time-limit-fetch",
+            metavar="MINUTES",
+        ),
+    ] = None
+    add_days: Annotated[
+        Annotated[float, Meta(ge=0, le=LONGEST_LOOK_DAYS)],
+        option("Fetch also what becomes due within this many days, each URL once.", metavar="N"),
+    ] = 0.0
+    wait: Annotated[
+        str | None,
+        option(
+            "Where nothing is due, look again after this time (30s, 10m, 2h, 1d), or as soon as a"
+            " host in backoff may be asked again.",
+            "-w",
+            "--wait",
+            metavar="TIME",
+        ),
+    ] = None
+    overlap: Annotated[
+        bool | None,
+        option(
+            "With --until-empty or --rounds -1: parse, updatedb and generate while the next list is"
+            " fetched (default: crawl.rounds.overlap).",
+            "--overlap/--no-overlap",
+        ),
+    ] = None
+    then: Annotated[
+        tuple[str, ...],
+        option(
+            "What follows the rounds: "
+            + ", ".join(step.name for step in AFTER_ROUNDS)
+            + ". With --wait it follows each of them.",
+            metavar="STEP[,STEP]",
+            commas=True,
+        ),
+    ] = ()
+    steal_lock: StealLock = False
+
+    def loop(self) -> LoopOptions:
+        """How many rounds are run, and what follows them; UsageError where that cannot be meant."""
+        return LoopOptions.of(
+            self.rounds,
+            self.wait,
+            until_empty=self.until_empty,
+            then=self.then,
+            add_days=self.add_days,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanOptions(RunOptions):
+    """The options of a plan of rounds: those of run."""
+
+    dry_run: Annotated[
+        bool,
+        option("Show what would be done, and do nothing.", selects=True, faces=Face.COMMAND_LINE),
+    ] = False

@@ -1,0 +1,1 @@
+"""Somebody else's package: one operation in one folder."""
