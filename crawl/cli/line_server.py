@@ -28,7 +28,7 @@ from crawl.errors import EnvironmentFault, UsageError
 from crawl.operations.interrupt import sigterm_interrupts
 
 LONGEST_LINE = 1 << 16
-MOST_CLIENTS = 64
+MAX_CLIENTS = 64
 LOOPBACK = "127.0.0.1"
 PATIENCE_SECONDS = 300.0
 _AT_ONCE = 1 << 16
@@ -131,13 +131,13 @@ class LineServer(socketserver.ThreadingTCPServer):
 
     allow_reuse_address = True
     daemon_threads = True
-    request_queue_size = MOST_CLIENTS
+    request_queue_size = MAX_CLIENTS
 
     def __init__(self, listen: Listen) -> None:
         self.address_family = socket.AF_INET6 if ":" in listen.address else socket.AF_INET
         self.keep_open = listen.keep_open
         self.patience_seconds = listen.patience_seconds
-        self.room = threading.BoundedSemaphore(MOST_CLIENTS)
+        self.room = threading.BoundedSemaphore(MAX_CLIENTS)
         self._asked: SimpleQueue[tuple[str, Future[bytes]]] = SimpleQueue()
         super().__init__((listen.address, listen.port), _Client)
 

@@ -29,7 +29,7 @@ from crawl.model.value import replace
 
 _DAY_MS = 86_400_000
 _LONGEST_INTERVAL = 2**31 - 1
-_MOST_RETRIES = 2**15 - 1
+_MAX_RETRIES = 2**15 - 1
 _LATEST = 2**53
 """Milliseconds; the year 287396: whatever is later is no due time."""
 
@@ -192,7 +192,7 @@ class ActiveSchedule:
             lambda: replace(
                 datum,
                 fetch_time=fetched + _DAY_MS,
-                retries=min(datum.retries + 1, _MOST_RETRIES),
+                retries=min(datum.retries + 1, _MAX_RETRIES),
             ),
             counters,
         )
@@ -278,7 +278,7 @@ def _storable(datum: CrawlDatum) -> CrawlDatum:
         or type(datum.fetch_time) is not int
         or type(datum.fetch_interval) is not int
         or not 0 <= datum.fetch_interval <= _LONGEST_INTERVAL
-        or not 0 <= datum.retries <= _MOST_RETRIES
+        or not 0 <= datum.retries <= _MAX_RETRIES
         or not -_LATEST <= datum.fetch_time <= _LATEST
     ):
         raise ValueError(f"no record that can be stored: {datum!r}")

@@ -14,7 +14,7 @@ says that the page takes the text back."""
 MARKS = BOLD + ITALIC + CODE + BREAK + STRIKE
 MARKS_AND_BLANK = MARKS + " "
 
-MOST_DEPTH = 16
+MAX_DEPTH = 16
 """Of items and quotations inside each other that are told apart; it bounds what stands before
 each line of Markdown."""
 

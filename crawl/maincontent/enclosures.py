@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from crawl.html.tokens import Attributes
-from crawl.maincontent.blocks import MOST_DEPTH, Enclosure
+from crawl.maincontent.blocks import MAX_DEPTH, Enclosure
 
 _INTEGER = re.compile(r"[ \t\n\f\r]*([+-]?[0-9]{1,10})", re.ASCII)
 _LARGEST = 2**31 - 1
@@ -67,10 +67,10 @@ class Enclosures:
         current = self.current
         is_list = False
         if tag == "li":
-            if self._lists and (current is None or current.depth < MOST_DEPTH):
+            if self._lists and (current is None or current.depth < MAX_DEPTH):
                 self.current = self._lists[-1].item(current, attributes)
         elif tag == "blockquote":
-            if current is None or current.depth < MOST_DEPTH:
+            if current is None or current.depth < MAX_DEPTH:
                 self.current = Enclosure(current, 0, None)
         else:
             is_list = True

@@ -12,7 +12,7 @@ from crawl.maincontent.phrases import without_struck
 from crawl.maincontent.render import Rendered, as_markdown, as_text
 from crawl.maincontent.walk import outline_of
 
-MOST_BYTES = 8 << 20
+MAX_BYTES = 8 << 20
 """Of a page that is looked into; of longer ones, the beginning."""
 
 _ENOUGH = 200
@@ -23,8 +23,8 @@ _AROUND = re.compile(rb"<(?:nav|footer)", re.I)
 def extract(markup: bytes, *, markdown: bool, tree: LexborHTMLParser | None = None) -> Rendered:
     """The main content of a page in valid UTF-8; empty where it has no text. `tree` is lexbor's,
     where the caller has it already."""
-    if tree is None and len(markup) > MOST_BYTES:
-        markup = markup[:MOST_BYTES].decode("utf-8", "ignore").encode()
+    if tree is None and len(markup) > MAX_BYTES:
+        markup = markup[:MAX_BYTES].decode("utf-8", "ignore").encode()
     blocks = main_blocks(outline_of(markup, tree=tree))
     if sum(len(block.text) for block in blocks) < _ENOUGH and _AROUND.search(markup):
         blocks = main_blocks(outline_of(markup, everything=True, tree=tree))

@@ -8,8 +8,8 @@ from selectolax.lexbor import LexborNode
 
 from crawl.maincontent.scripts import lowered, raised
 
-_MOST_DEPTH = 40
-_MOST_CHARACTERS = 5_000
+_MAX_DEPTH = 40
+_MAX_CHARACTERS = 5_000
 _NOT_SHOWN = frozenset(("annotation", "annotation-xml", "mphantom", "mspace", "none", "-comment"))
 _STYLED = ("{\\displaystyle", "{\\textstyle")
 
@@ -23,8 +23,8 @@ def formula_text(node: LexborNode) -> str:
                 said = (annotation.text(deep=True) or "").strip()
                 break
     if said:
-        return _unstyled(said)[:_MOST_CHARACTERS]
-    return "".join(_parts(node, 0)).strip()[:_MOST_CHARACTERS]
+        return _unstyled(said)[:_MAX_CHARACTERS]
+    return "".join(_parts(node, 0)).strip()[:_MAX_CHARACTERS]
 
 
 def _unstyled(tex: str) -> str:
@@ -52,7 +52,7 @@ def _is_blank(node: Any) -> bool:
 def _parts(node: Any, depth: int) -> list[str]:
     if node.tag == "-text":
         return [" ".join((node.text_content or "").split())]
-    if depth > _MOST_DEPTH:
+    if depth > _MAX_DEPTH:
         return [node.text(deep=True) or ""]
     children = _children(node)
     parts = ["".join(_parts(child, depth + 1)) for child in children]

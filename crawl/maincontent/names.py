@@ -74,7 +74,7 @@ _MODIFIER = re.compile(r"--[\w-]*|(?:^|(?<=\s))(?:has|is|no|not|with|without|js|
 """What names say of the layout around a container, or of its state: `page--no-sidebar`."""
 _SECTION = re.compile(r"(?:^|\s)sect(?:ion|\d)(?:$|\s)")
 """Of a text, with its heading as its id: `<section id=author>`, as docutils and DocBook have it."""
-_MOST_HYPHENS = 3
+_MAX_HYPHENS = 3
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _MAIN = re.compile(
     r"(?:^|[\s_-])(?:article[-_]*(?:body|content|text)|entry-?content|post-?content"
@@ -109,7 +109,7 @@ def role_of_names(tag: str, names: str, identifier: str, role: str, inside_main:
         return Role.AROUND
     if tag in ("figcaption", "figure"):
         return Role.CAPTION
-    if tag == "section" or _SECTION.search(names) or identifier.count("-") > _MOST_HYPHENS:
+    if tag == "section" or _SECTION.search(names) or identifier.count("-") > _MAX_HYPHENS:
         identifier = ""
     both = f"{_CAMEL.sub('-', _MODIFIER.sub('', names))} {identifier}".strip()
     if both and (_FORM.search(both) or (tag == "article" and _OTHER_ARTICLE.search(both))):

@@ -7,7 +7,7 @@ only when all of them are known.
 from __future__ import annotations
 
 from crawl.html.tokens import VOID, Attributes
-from crawl.maincontent.blocks import BREAK, MOST_DEPTH, Block, Container, Kind, Outline
+from crawl.maincontent.blocks import BREAK, MAX_DEPTH, Block, Container, Kind, Outline
 from crawl.maincontent.elements import (
     BLOCKS,
     CONTAINERS,
@@ -211,7 +211,7 @@ class OutlineReader:
 
     def _is_inside_main(self) -> bool:
         containers, at = self.outline.containers, self._container
-        for _ in range(MOST_DEPTH):
+        for _ in range(MAX_DEPTH):
             if at < 0:
                 return False
             if containers[at].role is Role.MAIN:

@@ -8,7 +8,7 @@ from crawl.maincontent.blocks import BREAK, MARKS, MARKS_AND_BLANK, STRIKE
 from crawl.maincontent.elements import INLINE
 from crawl.maincontent.scripts import lowered, raised
 
-_MOST_PIECES = 20
+_MAX_PIECES = 20
 """Of a raised or lowered text; one of more pieces is taken as it is."""
 _WITHOUT_MARKS = str.maketrans(dict.fromkeys(MARKS))
 _STRUCK = re.compile(f"{STRIKE}[^{STRIKE}]*{STRIKE}?")
@@ -78,7 +78,7 @@ class Phrases:
     def _end_raised(self, tag: str) -> None:
         taken, start = self._raised.pop()
         pieces = self.pieces
-        if taken != self._taken or not 0 < len(pieces) - start <= _MOST_PIECES:
+        if taken != self._taken or not 0 < len(pieces) - start <= _MAX_PIECES:
             return
         inside = "".join(pieces[start:])
         said = inside.replace(BREAK, " ").translate(_WITHOUT_MARKS)

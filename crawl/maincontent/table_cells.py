@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from crawl.maincontent.blocks import Block, Kind
 
-_MOST_COLUMNS = 50
-_MOST_BLOCKS = 3
+_MAX_COLUMNS = 50
+_MAX_BLOCKS = 3
 """Paragraphs of a cell that holds data."""
-_MOST_ITEMS = 12
+_MAX_ITEMS = 12
 """Of lists in such a cell; a menu has more."""
 _LONGEST = 600
 """Characters of a block in such a cell, and of all its items."""
@@ -47,7 +47,7 @@ class OpenTable:
         texts, lists and lines of code. Else none."""
         rows = [row for row in self._rows if row]
         width = max(map(len, rows), default=0)
-        if len(rows) < 2 or not 2 <= width <= _MOST_COLUMNS:
+        if len(rows) < 2 or not 2 <= width <= _MAX_COLUMNS:
             return []
         found: list[list[list[Block]]] = []
         covered = self.first
@@ -71,8 +71,8 @@ class OpenTable:
         more = _MORE if self._has_headers else 1
         listed = [each for each in inside if each.items > self._items]
         return (
-            len(inside) - len(listed) <= more * _MOST_BLOCKS
-            and len(listed) <= more * _MOST_ITEMS
+            len(inside) - len(listed) <= more * _MAX_BLOCKS
+            and len(listed) <= more * _MAX_ITEMS
             and sum(len(each.text) for each in listed) <= more * _LONGEST
             and all(
                 each.kind in (Kind.PARAGRAPH, Kind.ITEM, Kind.CODE) and len(each.text) <= _LONGEST

@@ -23,7 +23,7 @@ from crawl.maincontent.elements import (
 from crawl.maincontent.mathml import formula_text
 from crawl.maincontent.outline import OutlineReader
 
-MOST_NODES = 300_000
+MAX_NODES = 300_000
 """Elements and texts that are read of a page."""
 _ALWAYS_AROUND = frozenset(("nav", "footer"))
 _SKIPPED = HIDDEN | {"math", "-comment"}
@@ -80,7 +80,7 @@ def _walk(
     steps = 0
     while node is not None:
         steps += 1
-        if steps > MOST_NODES:
+        if steps > MAX_NODES:
             return False
         tag = node.tag
         around = -1
@@ -141,7 +141,7 @@ class _Bounded:
         self.end = reader.end
 
     def start(self, tag: str, attributes: Attributes) -> None:
-        if self._reader.nodes > MOST_NODES:
+        if self._reader.nodes > MAX_NODES:
             raise self._full
         self._reader.start(tag, attributes)
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from crawl.model.table import METADATA
 
-_MOST_BYTES = 2**31 - 1
+_MAX_BYTES = 2**31 - 1
 """What an array of bytes can address."""
 
 
@@ -68,7 +68,7 @@ class BytesBuilder:
         begin = self._ends[-1]
         end = begin + len(value)
         if end > self._room.size:
-            if end > _MOST_BYTES:
+            if end > _MAX_BYTES:
                 self._whole.append(self._array())
                 self._begin(len(value))
                 begin, end = 0, len(value)

@@ -17,13 +17,13 @@ from functools import lru_cache
 
 from crawl.masking import MARK, masked_text
 
-_MOST_TEXT = 16 * 1024
+_MAX_TEXT = 16 * 1024
 """Characters of a text that are looked at; what follows is not told."""
 _DEPTH = 3
 """Escapes on top of each other that are undone."""
 _SHORT = 4
 """A secret of fewer characters is masked where it stands alone: it is a part of many words."""
-_LEAST_CODE = 6
+_MIN_CODE = 6
 """Characters by which base64 or hexadecimal of a secret is known."""
 _LONGEST_ESCAPE = 18
 """Characters that may stand for one of a secret: an escape of an escape of an escape."""
@@ -44,10 +44,10 @@ class SecretMask:
         if not self._forms:
             return masked_text(text)
         end = len(text)
-        if end > _MOST_TEXT:
+        if end > _MAX_TEXT:
             # what the cut leaves of a secret would not be known as one
-            text = text[: _MOST_TEXT + self._margin]
-            end = _MOST_TEXT
+            text = text[: _MAX_TEXT + self._margin]
+            end = _MAX_TEXT
         pieces: list[str] = []
         at = 0
         for first, last in _joined(self._found(text)):
@@ -195,7 +195,7 @@ def _forms(secrets: tuple[str, ...]) -> tuple[_Form, ...]:
             if _means_something(text):
                 found[_Form(_lowered(text))] = None
         for code in _codes(secret):
-            if len(code) >= _LEAST_CODE:
+            if len(code) >= _MIN_CODE:
                 found[_Form(code.lower(), is_code=True)] = None
     return tuple(found)
 

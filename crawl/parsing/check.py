@@ -27,16 +27,16 @@ from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.parsing.settings import MIME_TYPE_MAGIC, PARSEFILTER_ORDER
 
-MOST_LINKS = 10_000
+MAX_LINKS = 10_000
 """Links of a page that are checked; of a sitemap or a feed all."""
-_MOST_REASONS = 300
+_MAX_REASONS = 300
 """Dropped links whose reason is looked up one by one."""
 _DROPPED = "outlinks_dropped."
 _PARSED_BY = "parsed_by."
 _FIELDS = "fields"
 _TOO_COSTLY = (ParseStatus.TIMEOUT, ParseStatus.MEMORY, ParseStatus.CRASHED)
 _ALL_LINKS = OutlinkRules(
-    None, None, max_per_page=MOST_LINKS, max_length=2**31 - 1, ignored_rel=frozenset()
+    None, None, max_per_page=MAX_LINKS, max_length=2**31 - 1, ignored_rel=frozenset()
 )
 
 
@@ -206,7 +206,7 @@ def checked_links(
             checked.append(CheckedLink(link, kept_as[place]))
             continue
         asked += 1
-        reason = "?" if asked > _MOST_REASONS else _reason(page, link, rules, exempts, found)
+        reason = "?" if asked > _MAX_REASONS else _reason(page, link, rules, exempts, found)
         detail = _filter_of(link, rules) if reason == "filtered" else ""
         checked.append(CheckedLink(link, reason=reason, detail=detail))
     return tuple(checked)

@@ -12,14 +12,14 @@ from __future__ import annotations
 
 import re
 
-_LEAST_FIT = -0.6
-_LEAST_FIT_ALONE = -1.25
+_MIN_FIT = -0.6
+_MIN_FIT_ALONE = -1.25
 _ALONE = frozenset({"en", "ja", "mg", "wuu", "yue", "zh"})
 """Languages that hardly any text in another is taken for, and those in which texts are most often
 mixed with program code, names and tables."""
 _SCRIPTS = {"ja": re.compile("[\u3041-\u3096]"), "ko": re.compile("[\uac00-\ud7a3]")}
 """Hiragana and Hangul, which nearly nobody else writes."""
-_LEAST_SHARE = 0.15
+_MIN_SHARE = 0.15
 """Of a text's letters that are in such a script: what else there is may be program code, which
 makes a text unlike any language."""
 _CHARACTERS_FOR_A_WORD = 120
@@ -63,9 +63,9 @@ def is_in_language(text: str, code: str, fit: float) -> bool:
     script = _SCRIPTS.get(code)
     if script is not None:
         letters = sum(map(str.isalpha, text))
-        if len(script.findall(text)) > _LEAST_SHARE * letters:
+        if len(script.findall(text)) > _MIN_SHARE * letters:
             return True
-    if fit < (_LEAST_FIT_ALONE if code in _ALONE else _LEAST_FIT):
+    if fit < (_MIN_FIT_ALONE if code in _ALONE else _MIN_FIT):
         return False
     words = _COMMON_WORDS.get(code)
     if words is None:

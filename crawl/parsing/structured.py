@@ -17,16 +17,16 @@ from crawl.parsing.text.plain import storable
 
 _JSON_LD_KEY = "json-ld"
 _OPENGRAPH_KEY = "opengraph"
-_MOST_ITEMS = 500
-_MOST_TYPES = 50
-_MOST_OBJECTS = 2_000
+_MAX_ITEMS = 500
+_MAX_TYPES = 50
+_MAX_OBJECTS = 2_000
 
 
 def json_ld_items(metadata: Mapping[str, str]) -> list[dict[str, Any]]:
     """The objects of the page's JSON-LD: of a script that is a list, each of its objects."""
     found: list[dict[str, Any]] = []
     waiting = [_loaded(metadata.get(_JSON_LD_KEY))]
-    while waiting and len(found) < _MOST_ITEMS:
+    while waiting and len(found) < _MAX_ITEMS:
         thing = waiting.pop()
         if isinstance(thing, dict):
             found.append(thing)
@@ -64,9 +64,9 @@ def schema_types(metadata: Mapping[str, str]) -> list[str]:
                 if isinstance(kind, str) and (name := _short(kind)):
                     found[name] = None
         inner = thing.values() if isinstance(thing, dict) else thing
-        if len(things) < _MOST_OBJECTS:
+        if len(things) < _MAX_OBJECTS:
             things.extend(each for each in inner if isinstance(each, dict | list))
-    return list(found)[:_MOST_TYPES]
+    return list(found)[:_MAX_TYPES]
 
 
 def as_json(thing: Mapping[str, Any]) -> str | None:

@@ -37,13 +37,13 @@ from crawl.planning.store_requests import (
 CANDIDATE_BYTES = 150
 """Memory of a record that generate may select, of which those of a whole bucket meet in one task.
 Measured: 147 with 4 million."""
-PAGES_A_CHUNK = 10_000
-BYTES_A_CHUNK = 128 << 20
+PAGES_PER_CHUNK = 10_000
+BYTES_PER_CHUNK = 128 << 20
 """A part of a fetch commits a chunk when it has so many pages or bytes, and when it ends
 (fetcher.checkpoint.*); those that it commits because they are old are few."""
 PARSE_TASK_BYTES = 8 << 20
 """Of stored pages: a task parses several files where they are not more together."""
-ROWS_A_BUNDLE = 400_000
+ROWS_PER_BUNDLE = 400_000
 """Rows that one task of updatedb reads and sends to their buckets."""
 LIST_READS = 3
 """How often a part of a fetch list is read: for its hosts, its servers and its URLs."""
@@ -235,7 +235,7 @@ def updatedb(demand: Demand, costs: Costs) -> PhaseWork:
     cpu_us += pages * demand.links * costs.updatedb_link_us + files * costs.updatedb_task_us
     base = demand.urls * costs.disk_record
     segment_bytes = pages * costs.disk_fetched + _parsed_bytes(demand, costs)
-    cpu_us += _exchange_us(rows, rows / ROWS_A_BUNDLE + files, costs)
+    cpu_us += _exchange_us(rows, rows / ROWS_PER_BUNDLE + files, costs)
     return PhaseWork(
         "updatedb",
         cpu_us / 1e6,
@@ -310,5 +310,5 @@ def _parsed_bytes(demand: Demand, costs: Costs) -> float:
 
 def _chunks(demand: Demand) -> float:
     pages = demand.pages_per_round
-    full = max(pages / PAGES_A_CHUNK, pages * demand.page_bytes / BYTES_A_CHUNK)
+    full = max(pages / PAGES_PER_CHUNK, pages * demand.page_bytes / BYTES_PER_CHUNK)
     return max(full, demand.part_count)

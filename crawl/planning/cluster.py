@@ -11,8 +11,8 @@ from crawl.planning.costs import Costs
 from crawl.planning.demand import Demand
 from crawl.planning.store_requests import StoreRequests
 
-MOST_NODES = 1_000_000
-HOURS_A_DAY = 24.0
+MAX_NODES = 1_000_000
+HOURS_PER_DAY = 24.0
 STORE_LATENCY_S = 0.03
 """Seconds that a task waits for one request to an object store."""
 MEMORY_FOR_TASKS = 0.8
@@ -123,7 +123,7 @@ class Plan:
 
     @property
     def fits(self) -> bool:
-        return self.hours_per_day <= HOURS_A_DAY * (1 + 1e-9)
+        return self.hours_per_day <= HOURS_PER_DAY * (1 + 1e-9)
 
     @property
     def cost_per_day(self) -> float:
@@ -149,7 +149,7 @@ def plan(
     fetching = next(phase for phase in planned if phase.work.phase == "fetch")
     # what is left of the day is the fetch's, whose chains may be as long
     others = sum(phase.hours_per_day for phase in planned if phase is not fetching)
-    spare_s = max(0.0, HOURS_A_DAY - others) * 3600 / demand.rounds_per_day
+    spare_s = max(0.0, HOURS_PER_DAY - others) * 3600 / demand.rounds_per_day
     longest_s = max(fetching.time.seconds, min(spare_s, fetching.time.seconds * 1.5))
     rounds = demand.revisit_days * demand.rounds_per_day
     reachable = demand.pace.pages_within(spare_s) * rounds
@@ -177,10 +177,10 @@ def _seconds(works: Sequence[PhaseWork], node: Node, nodes: float) -> float:
 def fewest_nodes(demand: Demand, costs: Costs, node: Node) -> int | None:
     """With which a day's rounds take no more than a day; None where no number is enough."""
     works = round_of(demand, costs)
-    most_s = HOURS_A_DAY * 3600 / demand.rounds_per_day
-    if _seconds(works, node, MOST_NODES) > most_s:
+    most_s = HOURS_PER_DAY * 3600 / demand.rounds_per_day
+    if _seconds(works, node, MAX_NODES) > most_s:
         return None
-    low, high = 0, MOST_NODES
+    low, high = 0, MAX_NODES
     while high - low > 1:
         middle = (low + high) // 2
         if _seconds(works, node, middle) <= most_s:
@@ -207,10 +207,10 @@ def most_pages_per_day(demand: Demand, costs: Costs, node: Node) -> float:
 
 def _enough(works: Sequence[PhaseWork], node: Node) -> int:
     """Nodes beyond which the day gets shorter by no more than a tenth."""
-    nodes, least_s = 1, _seconds(works, node, MOST_NODES)
-    while nodes < MOST_NODES and _seconds(works, node, nodes) > 1.1 * least_s:
+    nodes, least_s = 1, _seconds(works, node, MAX_NODES)
+    while nodes < MAX_NODES and _seconds(works, node, nodes) > 1.1 * least_s:
         nodes = math.ceil(nodes * 1.1)
-    return min(nodes, MOST_NODES)
+    return min(nodes, MAX_NODES)
 
 
 def _phase(work: PhaseWork, node: Node, nodes: int, runs: float, prices: Prices) -> PhasePlan:

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from crawl.errors import UsageError
 from crawl.planning.host_sizes import HostPace, HostSizes
 
-RECORDS_A_BUCKET = 10_000_000
+RECORDS_PER_BUCKET = 10_000_000
 """About 280 MB."""
-RECORDS_A_FILE = 4_000_000
+RECORDS_PER_FILE = 4_000_000
 """A bucket of more has several files, each of which is a task's work (crawldb.file.rows)."""
-ROBOTS_ROWS_A_BUCKET = 300_000
+ROBOTS_ROWS_PER_BUCKET = 300_000
 """Answers for robots.txt that are kept in a bucket at the most (crawl/phases/fetch/tasks.py)."""
 
 
@@ -65,12 +65,12 @@ class Demand:
     def bucket_count(self) -> int:
         if self.buckets:
             return self.buckets
-        return max(16, 1 << math.ceil(math.log2(max(1.0, self.urls / RECORDS_A_BUCKET))))
+        return max(16, 1 << math.ceil(math.log2(max(1.0, self.urls / RECORDS_PER_BUCKET))))
 
     @property
     def file_count(self) -> float:
         """Files of the CrawlDb: one a bucket, or several where it has many records."""
-        return self.bucket_count * max(1.0, math.ceil(self.bucket_records / RECORDS_A_FILE))
+        return self.bucket_count * max(1.0, math.ceil(self.bucket_records / RECORDS_PER_FILE))
 
     @property
     def bucket_records(self) -> float:
@@ -99,7 +99,7 @@ class Demand:
     @property
     def robots_kept(self) -> float:
         """Hosts whose answers for robots.txt are kept from round to round."""
-        return min(self.hosts, self.bucket_count * ROBOTS_ROWS_A_BUCKET)
+        return min(self.hosts, self.bucket_count * ROBOTS_ROWS_PER_BUCKET)
 
     @property
     def hosts_in_round(self) -> float:

@@ -20,14 +20,14 @@ CHAIN_BYTES = 50
 """A host that the driver deals to a part by its name, or a slot of short ones."""
 CHAINS_TOLD = 200_000
 """Hosts that are dealt one by one at the most; the others in slots."""
-SLOTS_A_PART = 64
+SLOTS_PER_PART = 64
 KEY_BYTES = 8
 KEYS_TOLD = 1_000_000
 """Keys of URLs that the driver is told at a time, at the most, to find the cut: roughly, and then
 among those for which one of these stands in each task."""
 PIECE_BYTES = 170
 """A file that a task of fetch or parse has read or written: 160 were counted."""
-MEMORY_A_BYTE = 5
+MEMORY_PER_BYTE = 5
 """Bytes of memory for every byte that passes: itself, and what Python makes of it. Measured: 3.7
 of what a task of updatedb returns."""
 
@@ -40,7 +40,7 @@ def generate_bytes(urls: float, files: float, pages: float, hosts: float, parts:
     """Where so many pages of so many hosts are selected."""
     chains = min(hosts, CHAINS_TOLD)
     if hosts > CHAINS_TOLD:
-        chains += SLOTS_A_PART * parts
+        chains += SLOTS_PER_PART * parts
     told = _keys_told(urls, files, pages) * KEY_BYTES + chains * CHAIN_BYTES + parts * LIST_BYTES
     return JOB_BYTES + files * GENERATE_FILE_BYTES + told
 

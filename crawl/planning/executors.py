@@ -17,32 +17,32 @@ from crawl.planning.capacity import PhaseWork, inject, round_of
 from crawl.planning.cluster import Node
 from crawl.planning.costs import Costs
 from crawl.planning.demand import Demand
-from crawl.planning.driver import MEMORY_A_BYTE
+from crawl.planning.driver import MEMORY_PER_BYTE
 
 MIB = 1 << 20
 ENDLESS = 1 << 80
 """Bytes: more than any node has."""
 SYSTEM_SHARE = 0.1
 """Of a node's memory: the system, its page cache, and the cluster manager's own agent."""
-LEAST_FOR_SYSTEM = 1024 * MIB
-MOST_CORES = 5
+MIN_FOR_SYSTEM = 1024 * MIB
+MAX_CORES = 5
 """Of an executor: the tasks and the blocks of all its cores are lost together."""
 JVM_CORES = 0.25
 """What a JVM takes of the cores for itself: few large ones are better than many small."""
 HEAP_BYTES = 512 * MIB
 """Of an executor's JVM before it has a task: Spark sets 300 MiB of it aside for itself."""
-HEAP_BYTES_A_CORE = 256 * MIB
+HEAP_BYTES_PER_CORE = 256 * MIB
 """Blocks on their way: 48 MiB that a task asks others for at a time, what it sorts by
 destination, and what the store's client buffers."""
 HEADROOM = 1.2
 """Over the peaks that were measured."""
 MEASURED_THREADS = 50
 """With so many the memory of a fetch task was measured."""
-BYTES_A_THREAD = MIB
+BYTES_PER_THREAD = MIB
 """Of every thread beyond: its stack, its connection, and the page that it receives. Assumed."""
-MOST_THREADS = 200
+MAX_THREADS = 200
 """Of a fetch task: it is one Python process, and more were never measured."""
-RESULT_BYTES_A_TASK = 4 << 10
+RESULT_BYTES_PER_TASK = 4 << 10
 """What the driver is told of a task: names and sums, never rows. In the tests' crawls Spark
 counted up to 2.6 kB."""
 DEFAULT_RESULT_BYTES = 1024 * MIB
@@ -124,7 +124,7 @@ def filling_threads(demand: Demand, costs: Costs, use: float) -> int:
     """Threads of a fetch task that keep its share of a core busy while hosts let them wait: as
     many as requests are worked on in the time of an answer, and no more than there are hosts."""
     (fetch,) = (work for work in round_of(demand, costs) if work.phase == "fetch")
-    most = min(float(MOST_THREADS), demand.hosts_in_round)
+    most = min(float(MAX_THREADS), demand.hosts_in_round)
     wanted = fetch.waiting_s * use / fetch.cpu_s if fetch.cpu_s > 0 else most
     return max(1, math.ceil(min(wanted, most)))
 
@@ -165,7 +165,7 @@ def plan_executors(demand: Demand, costs: Costs, node: Node, nodes: int) -> Exec
 def usable_bytes(node: Node) -> int:
     """Of a node's memory: what the cluster manager may hand out, on YARN as
     `yarn.nodemanager.resource.memory-mb`."""
-    return math.floor(node.memory_bytes - max(LEAST_FOR_SYSTEM, SYSTEM_SHARE * node.memory_bytes))
+    return math.floor(node.memory_bytes - max(MIN_FOR_SYSTEM, SYSTEM_SHARE * node.memory_bytes))
 
 
 def spark_settings(plan: ExecutorPlan) -> tuple[SparkSetting, ...]:
@@ -177,7 +177,7 @@ def spark_settings(plan: ExecutorPlan) -> tuple[SparkSetting, ...]:
             "spark.executor.memory",
             _mebibytes(plan.heap_bytes),
             f"the JVM moves blocks: {_mebibytes(HEAP_BYTES)} and"
-            f" {_mebibytes(HEAP_BYTES_A_CORE)} a core",
+            f" {_mebibytes(HEAP_BYTES_PER_CORE)} a core",
         ),
         SparkSetting(
             "spark.executor.memoryOverhead",
@@ -198,7 +198,7 @@ def spark_settings(plan: ExecutorPlan) -> tuple[SparkSetting, ...]:
         SparkSetting(
             "spark.driver.maxResultSize",
             _mebibytes(plan.max_result_bytes),
-            f"{RESULT_BYTES_A_TASK >> 10} kB a task, and Spark's own limit at least",
+            f"{RESULT_BYTES_PER_TASK >> 10} kB a task, and Spark's own limit at least",
         ),
         SparkSetting(
             "fetcher.threads.fetch",
@@ -219,9 +219,7 @@ def _why_so_many(plan: ExecutorPlan) -> str:
 
 
 def _why_so_large(plan: ExecutorPlan) -> str:
-    reason = (
-        f"{plan.node.cores} cores a node, at most {MOST_CORES} in a JVM: they are lost together"
-    )
+    reason = f"{plan.node.cores} cores a node, at most {MAX_CORES} in a JVM: they are lost together"
     idle = plan.node.cores - plan.executors_per_node * plan.cores
     if not idle:
         return reason
@@ -233,27 +231,27 @@ def _fullest(node: Node, usable: int, worker: int) -> tuple[int, int]:
     """Executors on a node and cores of each: most tasks at once, of which every JVM costs some."""
     counts = {
         cores: max(0, min(node.cores // cores, usable // (_heap_bytes(cores) + cores * worker)))
-        for cores in range(1, min(MOST_CORES, node.cores) + 1)
+        for cores in range(1, min(MAX_CORES, node.cores) + 1)
     }
     cores = max(counts, key=lambda cores: (counts[cores] * (cores - JVM_CORES), cores))
     return counts[cores], cores
 
 
 def _heap_bytes(cores: int) -> int:
-    return HEAP_BYTES + cores * HEAP_BYTES_A_CORE
+    return HEAP_BYTES + cores * HEAP_BYTES_PER_CORE
 
 
 def _worker_bytes(work: PhaseWork, node: Node) -> int:
     """Memory of the Python worker that runs a task of this phase, and of its children."""
     size = work.task_bytes
     if work.phase == "fetch":
-        size += max(0, node.threads - MEASURED_THREADS) * BYTES_A_THREAD
+        size += max(0, node.threads - MEASURED_THREADS) * BYTES_PER_THREAD
     return _whole(size * HEADROOM)
 
 
 def _result_bytes(works: Sequence[PhaseWork], node: Node, nodes: int) -> int:
     tasks = max(work.tasks for work in works if math.isfinite(work.tasks))
-    return _whole(max(tasks, nodes * node.cores) * RESULT_BYTES_A_TASK)
+    return _whole(max(tasks, nodes * node.cores) * RESULT_BYTES_PER_TASK)
 
 
 def _driver_heap_bytes(results: int) -> int:
@@ -263,7 +261,7 @@ def _driver_heap_bytes(results: int) -> int:
 
 def _driver_overhead_bytes(works: Sequence[PhaseWork]) -> int:
     passing = max(work.driver_bytes for work in works)
-    return _whole(DRIVER_PYTHON_BYTES + passing * MEMORY_A_BYTE)
+    return _whole(DRIVER_PYTHON_BYTES + passing * MEMORY_PER_BYTE)
 
 
 def _whole(size: float) -> int:

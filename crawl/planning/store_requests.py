@@ -16,7 +16,7 @@ WRITE_BLOCK = 16 << 20
 """Bytes of a part of an upload; a smaller file is one request."""
 END_BYTES = 1 << 16
 """Of a file, which are read first: a smaller one is known with them."""
-FILES_A_LIST = 1000
+FILES_PER_LIST = 1000
 """That one request lists, or deletes."""
 FEW_FILES = 8
 """Of a folder, which are deleted one by one."""
@@ -120,11 +120,11 @@ def deleting_folder(files: float) -> StoreRequests:
     """A folder of so many files: a few are deleted one by one."""
     if files <= FEW_FILES:
         return StoreRequests(delete=files)
-    return StoreRequests(put=math.ceil(files / FILES_A_LIST), get=1, head=1, list=3)
+    return StoreRequests(put=math.ceil(files / FILES_PER_LIST), get=1, head=1, list=3)
 
 
 def forgetting(files: float, snapshots: int, replaced: float | None = None) -> StoreRequests:
     """What of a publication grows with its files, of which so many, or all, are replaced."""
-    pages = 2 * math.floor(files * snapshots / FILES_A_LIST)
+    pages = 2 * math.floor(files * snapshots / FILES_PER_LIST)
     gone = files if replaced is None else replaced
-    return StoreRequests(put=math.ceil(gone / FILES_A_LIST), list=pages)
+    return StoreRequests(put=math.ceil(gone / FILES_PER_LIST), list=pages)

@@ -22,7 +22,7 @@ from crawl.robots.read import read_rules
 from crawl.robots.rules import Basis, RobotRules, allow_all, disallow_all
 from crawl.robots.waits import retry_after_seconds
 
-_MOST_SAID = 100
+_MAX_SAID = 100
 """Characters of what is said of a failure."""
 MAX_REDIRECTS = 5
 """At least as many must be followed (RFC 9309, 2.3.1.2)."""
@@ -51,7 +51,7 @@ class Deferred:
     def said(self) -> str:
         """What the server said, or that it said nothing, in a few words for people."""
         if self.reason is DeferReason.UNREACHABLE:
-            return f"robots.txt: not to be had ({self.detail[:_MOST_SAID]})"
+            return f"robots.txt: not to be had ({self.detail[:_MAX_SAID]})"
         wait = self.retry_after_s
         return self.detail if wait is None else f"{self.detail}, Retry-After {wait:.0f} s"
 

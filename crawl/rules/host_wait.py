@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from crawl.model.hosts import UNANSWERED, HostState, HostTrouble
 
-LEAST_BASE_MS = 1000
+MIN_BASE_MS = 1000
 """However short a crawl's pauses are, a host in trouble costs fewer rounds each time."""
 
 
@@ -30,7 +30,7 @@ def after_segment(
     if trouble.at < state.last:
         return state
     failures = 0 if answered_at else state.failures + 1
-    base_ms = max(trouble.base_ms, LEAST_BASE_MS)
+    base_ms = max(trouble.base_ms, MIN_BASE_MS)
     wait_ms = base_ms << min(failures - 1, 30) if failures else base_ms * trouble.gave_up
     until = max(trouble.until, trouble.at + wait_ms)
     return replace(

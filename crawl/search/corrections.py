@@ -22,7 +22,7 @@ FEW_PAGES = 3
 """That have a word, or answer a query, for it to be doubted."""
 _MUCH_COMMONER = 10
 """Times as many pages, and pages at least, have a word that is offered for one that is there."""
-_LEAST_DOUBTED = 5
+_MIN_DOUBTED = 5
 """Letters of a word that is there and doubted."""
 _SAMPLE = 10
 """Pages of which the words are looked at, for each number of typos and field."""
@@ -49,11 +49,11 @@ class Corrections:
 
     def _meant(self, word: Word, pages: int) -> str:
         is_doubted = (
-            0 < word.pages <= FEW_PAGES and pages <= FEW_PAGES and len(word.text) >= _LEAST_DOUBTED
+            0 < word.pages <= FEW_PAGES and pages <= FEW_PAGES and len(word.text) >= _MIN_DOUBTED
         )
         if word.is_excluded or word.is_prefix or not (word.typos or is_doubted):
             return ""
-        if not word.text.isalnum() or self._words >= typos.MOST_WORDS:
+        if not word.text.isalnum() or self._words >= typos.MAX_WORDS:
             return ""
         self._words += 1
         least = 1 if word.typos else max(_MUCH_COMMONER, _MUCH_COMMONER * word.pages)

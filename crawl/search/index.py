@@ -38,15 +38,15 @@ from crawl.search.snippets import Highlighter
 from crawl.search.words import plain_form
 from crawl.storage.file_sum import FileSum
 
-MOST_RESULTS = 1_000
+MAX_RESULTS = 1_000
 """That can be asked for, those before the offset included."""
 
-MOST_FACETS = 1_000
+MAX_FACETS = 1_000
 """Hosts or languages that can be counted."""
 
 _PANIC = "PanicException"
 _CANDIDATES = 100
-_MOST_CANDIDATES = 20_000
+_MAX_CANDIDATES = 20_000
 
 
 class EmbeddedIndex:
@@ -149,7 +149,7 @@ class EmbeddedIndex:
             collapse = Collapse(self._record, per_host=per_host, collapse=options.collapse)
             chosen = collapse.choose(candidates, needed)
             is_all = total <= len(candidates)
-            if len(chosen) >= needed or is_all or depth >= _MOST_CANDIDATES:
+            if len(chosen) >= needed or is_all or depth >= _MAX_CANDIDATES:
                 return _Found(chosen, total, collapse)
             depth *= 10
 
@@ -292,10 +292,10 @@ class _Found:
 def _check(options: SearchOptions) -> None:
     if options.limit < 1 or options.offset < 0:
         raise UsageError("the limit is 1 or more, and the offset 0 or more")
-    if options.offset + options.limit > MOST_RESULTS:
-        raise UsageError(f"no more than {MOST_RESULTS:,} results, those before the offset included")
-    if not 0 <= options.facets <= MOST_FACETS:
-        raise UsageError(f"facets: no more than {MOST_FACETS:,} hosts or languages are counted")
+    if options.offset + options.limit > MAX_RESULTS:
+        raise UsageError(f"no more than {MAX_RESULTS:,} results, those before the offset included")
+    if not 0 <= options.facets <= MAX_FACETS:
+        raise UsageError(f"facets: no more than {MAX_FACETS:,} hosts or languages are counted")
 
 
 def _frequency(told: dict[str, Any]) -> float:

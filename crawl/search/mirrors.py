@@ -13,11 +13,11 @@ from itertools import combinations
 
 from crawl.search.near_texts import parts_of
 
-_LEAST_SHARED = 6
+_MIN_SHARED = 6
 """Parts of sketches: of two texts nearly all."""
 _SHARE = 0.5
 """Of the parts of the host with fewer, that both must have."""
-_MOST_HOSTS = 8
+_MAX_HOSTS = 8
 """With one part, that are compared: what is everywhere tells nothing."""
 
 
@@ -33,11 +33,11 @@ def host_families(texts: Iterable[tuple[int, int]]) -> dict[int, int]:
     own: Counter[int] = Counter()
     for hosts in hosts_of.values():
         own.update(hosts)
-        if 1 < len(hosts) <= _MOST_HOSTS:
+        if 1 < len(hosts) <= _MAX_HOSTS:
             shared.update(combinations(sorted(hosts), 2))
     family: dict[int, int] = {}
     for (one, other), count in shared.items():
-        if count >= max(_LEAST_SHARED, _SHARE * min(own[one], own[other])):
+        if count >= max(_MIN_SHARED, _SHARE * min(own[one], own[other])):
             first, second = family.get(one, one), family.get(other, other)
             family[one] = family[other] = first
             for host, head in family.items():

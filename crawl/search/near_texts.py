@@ -14,7 +14,7 @@ from zlib import crc32
 
 import numpy as np
 
-_LEAST_TEXT = 40
+_MIN_TEXT = 40
 """Characters below which equal texts say nothing: pages without text, or with a word or two."""
 _COMPARED = 4_000
 """Characters of two texts that are compared word by word."""
@@ -41,7 +41,7 @@ def stable_hash(data: bytes) -> int:
 def text_number(text: str, title: str, url: str) -> int:
     """The number of a page's text. Pages that hardly have any are told apart by their title, and
     those without one by their URL: that they say nothing is nothing that they have in common."""
-    if len(text) >= _LEAST_TEXT:
+    if len(text) >= _MIN_TEXT:
         return stable_hash(text.encode())
     told = f"{title}\0{text}" if title.strip() else f"{url}\0{text}"
     return stable_hash(told.encode())
@@ -49,7 +49,7 @@ def text_number(text: str, title: str, url: str) -> int:
 
 def sketch_of(text: str) -> int:
     """The sketch of a text; 0 where it is too short to have one."""
-    if len(text) < _LEAST_TEXT:
+    if len(text) < _MIN_TEXT:
         return 0
     data = text.encode()
     for end in _PIECE_ENDS:

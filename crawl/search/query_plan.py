@@ -26,13 +26,13 @@ from crawl.search.schema import URL_WORDS, analyzer, schema
 from crawl.search.typos import TypoSearch, fuzzy_query
 from crawl.search.words import UNSPACED_RUN, spaced
 
-_MOST_TOKENS = 64
+_MAX_TOKENS = 64
 """Of all words of a query together."""
 _COMMON = 0.3
 """The share of pages from which on a word need not be there."""
 _EVERYWHERE = 200
 """Pages below which no word is common."""
-_MOST_PREFIXED = 200
+_MAX_PREFIXED = 200
 """Pairs that a query of a single character stands for."""
 
 Form = tuple[str, ...]
@@ -157,7 +157,7 @@ def field_query(word: Word, each: FieldForms, collection: Collection) -> tantivy
         like = [fuzzy_query(each.field, form[0], word.typos) for form in each.forms]
         return tantivy.Query.boost_query(_best_of(like), each.weight * word.idf)
     if word.is_prefix:
-        terms = _terms_from(each, collection, _MOST_PREFIXED)
+        terms = _terms_from(each, collection, _MAX_PREFIXED)
         pairs = tantivy.Query.term_set_query(schema(), each.field, terms)
         return tantivy.Query.boost_query(pairs, each.weight * word.idf)
     return _best_of([_scored(word.idf, each, form, collection) for form in each.forms])
@@ -196,7 +196,7 @@ def plan_query(
     groups = [group_of(parsed.language)] if parsed.language else collection.groups
     words: list[Word] = []
     typo_search = TypoSearch(collection) if typos else None
-    room = _MOST_TOKENS
+    room = _MAX_TOKENS
     for clause in parsed.words:
         for text, is_phrase in _pieces(clause):
             word = _word(text, is_phrase, clause, groups, weights)
@@ -207,7 +207,7 @@ def plan_query(
             if room < 0:
                 if is_phrase:
                     raise UsageError(
-                        f"the query has more than {_MOST_TOKENS} words, those in quotes included"
+                        f"the query has more than {_MAX_TOKENS} words, those in quotes included"
                     )
                 break  # pairs of a text without blanks: the first find it
             asked = word.fields

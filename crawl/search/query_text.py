@@ -20,7 +20,7 @@ from crawl.search.words import plain_form
 
 LONGEST = 1_000
 """Characters of a query."""
-MOST_CLAUSES = 32
+MAX_CLAUSES = 32
 
 WORD_FIELDS = {
     "title": ("title",),
@@ -131,8 +131,8 @@ def parse_query(text: str, now_ms: int) -> ParsedQuery:
                 f"no field {match['field']!r} in a query{did_you_mean(field, known)};"
                 f" one of your own is {EXTRA_PREFIX}{match['field']}, and text is quoted"
             )
-        if len(words) + len(filters) > MOST_CLAUSES:
-            raise UsageError(f"the query has more than {MOST_CLAUSES} words and fields")
+        if len(words) + len(filters) > MAX_CLAUSES:
+            raise UsageError(f"the query has more than {MAX_CLAUSES} words and fields")
     parsed = ParsedQuery(tuple(words), tuple(filters), since_ms, until_ms)
     if not words and not parsed.restricts:
         raise UsageError("the query is empty")

@@ -30,12 +30,12 @@ from crawl.urls.domains import registered_domain
 from crawl.urls.parse import host_of
 
 _LONGEST_KEY = 2_000
-_MOST_EXTRA = 50
+_MAX_EXTRA = 50
 _LONGEST_EXTRA = 500
-_MOST_ANCHORS = 200
+_MAX_ANCHORS = 200
 _LONGEST_TITLE = 2_000
 _LONGEST_ANCHORS = 20_000
-_MOST = (1 << 63) - 1
+_MAX = (1 << 63) - 1
 _NO_WORDS = {"title": " ".join(["\0"] * 6), "anchor": " ".join(["\0"] * 4)}
 """What stands for a title or anchors that a page has not, as long as they usually are, of a sign
 that is no word. tantivy takes a page without them for one with empty ones: where few pages have
@@ -105,7 +105,7 @@ class DocumentMaker:
         kind = _text(given.get("type")).partition(";")[0].strip().lower()
         group = group_of(language)
         title = _text(given.get("title"))[:_LONGEST_TITLE]
-        anchors = _texts(given.get("anchor") or given.get("anchors"), _MOST_ANCHORS)
+        anchors = _texts(given.get("anchor") or given.get("anchors"), _MAX_ANCHORS)
         content = _text(given.get("content"))[: self.settings.indexed_characters]
         rest = _text(given.get("rest"))[: self.settings.indexed_characters]
         score = max(0.0, _number(given.get("score", given.get("boost")), 1.0))
@@ -237,9 +237,9 @@ def _texts(value: object, most: int) -> list[str]:
 def _extra(given: Mapping[str, object]) -> dict[str, list[str]]:
     if given.keys() <= _KNOWN:
         return {}
-    names = [name for name in given if name not in _KNOWN][:_MOST_EXTRA]
+    names = [name for name in given if name not in _KNOWN][:_MAX_EXTRA]
     values = {
-        _clean(name): [text[:_LONGEST_EXTRA] for text in _texts(given[name], _MOST_EXTRA)]
+        _clean(name): [text[:_LONGEST_EXTRA] for text in _texts(given[name], _MAX_EXTRA)]
         for name in names
         if not isinstance(given[name], bytes | bytearray)
     }
@@ -270,5 +270,5 @@ def _moment(value: object) -> int:
         moment = value if value.tzinfo else value.replace(tzinfo=UTC)
         return int(moment.timestamp() * 1000)
     if isinstance(value, int | float) and math.isfinite(value):
-        return max(-_MOST, min(_MOST, int(value)))
+        return max(-_MAX, min(_MAX, int(value)))
     return 0

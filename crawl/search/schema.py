@@ -47,7 +47,7 @@ _PLAIN = "plain"
 _CUT = "cut"
 _LONGEST_WORD = 80
 """Bytes of a word; longer ones are no words, but encoded data."""
-_MOST_KEPT, _LONGEST_KEPT = 100_000, 40
+_MAX_KEPT, _LONGEST_KEPT = 100_000, 40
 """Pieces of a text whose words are remembered for each group, and characters of one."""
 
 
@@ -106,7 +106,7 @@ class _Pieces(dict[str, str]):
     def __missing__(self, piece: str) -> str:
         words = " ".join(self._analyzer.analyze(piece))
         if len(piece) <= _LONGEST_KEPT:
-            if len(self) >= _MOST_KEPT:
+            if len(self) >= _MAX_KEPT:
                 self.clear()
             self[piece] = words
         return words

@@ -18,9 +18,9 @@ from crawl.search.query_plan import Word
 from crawl.search.schema import analyzer
 from crawl.search.words import UNSPACED, UNSPACED_RUN, plain_form
 
-_MOST_MATCHES = 500
+_MAX_MATCHES = 500
 """In one text: a page that repeats a word makes no more work."""
-_MOST_LOOKS = 2_000
+_MAX_LOOKS = 2_000
 """At places that might begin a word of the query."""
 _LOOKED_AT = 4_000
 """Characters of a text at a time."""
@@ -94,7 +94,7 @@ class Highlighter:
             if found:
                 matches += found
                 window, words = self._window(text, matches)
-                if words == self._sought or len(matches) >= _MOST_MATCHES:
+                if words == self._sought or len(matches) >= _MAX_MATCHES:
                     break
         begin, end = window
         inside = [
@@ -118,11 +118,11 @@ class Highlighter:
                 number = self._number(match[0], group)
                 if number is not None:
                     found.append(_Match(begin + match.start(), begin + match.end(), number))
-                    if len(found) >= _MOST_MATCHES:
+                    if len(found) >= _MAX_MATCHES:
                         break
         for token, number in self._runs.items():
             at = part.find(token)
-            for _ in range(_MOST_MATCHES):  # pairs overlap
+            for _ in range(_MAX_MATCHES):  # pairs overlap
                 if at < 0:
                     break
                 found.append(_Match(begin + at, begin + at + len(token), number))
@@ -138,7 +138,7 @@ class Highlighter:
         pattern = _word_pattern(folded)
         for beginning in self._beginnings:
             at = folded.find(beginning)
-            for _ in range(_MOST_LOOKS):
+            for _ in range(_MAX_LOOKS):
                 if at < 0:
                     break
                 before = folded[at - 1] if at else " "

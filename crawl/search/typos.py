@@ -15,9 +15,9 @@ import tantivy
 from crawl.search.collection import Collection
 from crawl.search.schema import schema
 
-MOST_WORDS = 6
+MAX_WORDS = 6
 """Words of a query that are looked for with typos: people misspell one or two."""
-MOST_LOOKUPS = 500
+MAX_LOOKUPS = 500
 """Fields, a form at a time, that are gone through for a query after its first word."""
 _SHORTEST, _LONG, _LONGEST = 4, 8, 40
 """Letters of a word for one typo, for two, and above which it is no misspelt word."""
@@ -63,7 +63,7 @@ class TypoSearch:
         )
 
     def _may_look(self, lookups: int) -> bool:
-        if self._words and (self._words >= MOST_WORDS or self._lookups + lookups > MOST_LOOKUPS):
+        if self._words and (self._words >= MAX_WORDS or self._lookups + lookups > MAX_LOOKUPS):
             return False
         self._words += 1
         self._lookups += lookups

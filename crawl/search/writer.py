@@ -36,7 +36,7 @@ from crawl.search.record import DocumentMaker, EmbeddedSettings, key_of, url_of
 from crawl.search.schema import FORMAT, register_analyzers, schema
 from crawl.storage.file_sum import FileSum
 
-_DELETIONS_A_COMMIT = 20_000
+_DELETIONS_PER_COMMIT = 20_000
 """tantivy holds what is to be deleted in memory until a commit, more than a kilobyte for each."""
 
 
@@ -84,7 +84,7 @@ class EmbeddedIndexWriter:
 
     def delete(self, url: str) -> None:
         """Deletes the document of a URL, if there is one."""
-        if self._deleted >= _DELETIONS_A_COMMIT:
+        if self._deleted >= _DELETIONS_PER_COMMIT:
             self.commit()
         with _faults_named(self.folder):
             self._writer.delete_documents_by_term(fields_of.URL, key_of(url))

@@ -25,7 +25,7 @@ KEPT = 2
 _MAGIC = 0xF00BABA8.to_bytes(4, sys.byteorder)
 """How a JVM begins an archive; it writes these bytes last, so that they vouch for the rest."""
 
-LEAST_BYTES = 40_000_000
+MIN_BYTES = 40_000_000
 """A JVM that ended before Spark was up leaves an archive that is whole and of no use: one of
 Spark has more than 100 MB."""
 
@@ -122,7 +122,7 @@ def _is_whole(archive: Path) -> bool:
 
 
 def _is_of_no_use(archive: Path) -> bool:
-    return archive.stat().st_size < LEAST_BYTES
+    return archive.stat().st_size < MIN_BYTES
 
 
 def _is_awaited(draft: Path, clock: Clock) -> bool:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_ROWS_A_TASK = 50_000
+_ROWS_PER_TASK = 50_000
 """Where rows are fewer, a task of Spark works for several destinations: it takes some ten
 milliseconds of itself, in which one reads and writes as many rows as this."""
 _TASK_BYTES_FOR_ALL = 64 << 10
@@ -108,7 +108,7 @@ def exchange_on_spark(
 
 def most_partitions(cores: int, rows: int | None) -> int | None:
     """How many partitions an exchange of so many rows has at most; None: as many as wanted."""
-    return None if rows is None else max(cores, -(-rows // _ROWS_A_TASK))
+    return None if rows is None else max(cores, -(-rows // _ROWS_PER_TASK))
 
 
 def exchange_by(

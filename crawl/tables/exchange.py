@@ -33,7 +33,7 @@ _BLOCK_ROWS = 1 << 18
 _BLOCK_BYTES = 16 << 20
 """Rows of one block, before they are compressed. Whoever sends or receives has a few blocks in
 memory beside those that it keeps, so what it needs does not depend on how long texts are."""
-_MOST_IN_MEMORY = 128 << 20
+_MAX_IN_MEMORY = 128 << 20
 """Bytes of blocks, which are compressed, that a sender or a destination keeps in memory."""
 
 
@@ -56,7 +56,7 @@ class _Blocks:
     def keep(self, block: bytes | memoryview) -> bytes | memoryview | SpilledBytes:
         """Where the block is now."""
         self._size += len(block)
-        if self._size <= _MOST_IN_MEMORY:
+        if self._size <= _MAX_IN_MEMORY:
             return block
         self._spill = self._spill or Spill()
         return self._spill.write(block)

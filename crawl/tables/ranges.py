@@ -22,11 +22,11 @@ from crawl.tables.rows_aside import RowsAside
 from crawl.tables.slices import places_among
 from crawl.tables.spill import Spill
 
-_MOST_BYTES = 256 << 20
+_MAX_BYTES = 256 << 20
 """Of the rows of a range, as they are in memory."""
 _SAMPLED = 256
 """Keys of each range of which a sample consists, about."""
-_MOST_RANGES = 128
+_MAX_RANGES = 128
 """That rows are parted into at once: of each some wait to be put aside."""
 
 Thin = Callable[[pa.Table], pa.Table]
@@ -64,14 +64,14 @@ class NewRows:
         gathered, size, rows = [self.schema.empty_table()], 0, 0
         for table in self.tables():
             size, rows = size + table.nbytes, rows + table.num_rows
-            if size <= _MOST_BYTES:
+            if size <= _MAX_BYTES:
                 gathered.append(table)
             else:
                 gathered.clear()
-        if size <= _MOST_BYTES:
+        if size <= _MAX_BYTES:
             yield KeyRange(None, pa.concat_tables(gathered))
             return
-        bounds = self._bounds(rows, min(_MOST_RANGES, 1 + 2 * size // _MOST_BYTES))
+        bounds = self._bounds(rows, min(_MAX_RANGES, 1 + 2 * size // _MAX_BYTES))
         if not bounds:
             yield KeyRange(None, self._of_one_key())
             return
@@ -118,7 +118,7 @@ class NewRows:
         found = self.schema.empty_table()
         for table in self.tables():
             found = pa.concat_tables([found, table])
-            if self.thin is not None and found.nbytes > _MOST_BYTES:
+            if self.thin is not None and found.nbytes > _MAX_BYTES:
                 found = self.thin(found)
         return found
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from crawl.printable import printable
 
-_MOST_CHARACTERS = 200
+_MAX_CHARACTERS = 200
 
 
 @dataclass(slots=True)
@@ -23,4 +23,4 @@ class Samples:
         if not self.wants(reason):
             return
         readable = text.decode(errors="backslashreplace") if isinstance(text, bytes) else text
-        self.by_reason.setdefault(reason, []).append(printable(readable, _MOST_CHARACTERS))
+        self.by_reason.setdefault(reason, []).append(printable(readable, _MAX_CHARACTERS))

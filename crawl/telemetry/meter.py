@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from crawl.telemetry.metrics import LABELS_FOLDED, Metric, MetricKind
 
-MOST_SERIES = 200
+MAX_SERIES = 200
 """How many series one metric may have. A server may invent status codes and a plugin reasons: all
 further ones are counted as `other`."""
 
@@ -95,7 +95,7 @@ class Meter:
 
     def _key(self, metric: Metric, labels: dict[str, str], known: KeysView[Labels]) -> Labels:
         key = _ordered(metric, labels)
-        if not key or key in known or len(known) < MOST_SERIES:
+        if not key or key in known or len(known) < MAX_SERIES:
             return key
         folded = self._values.setdefault(LABELS_FOLDED, {})
         folded[()] = folded.get((), 0.0) + 1

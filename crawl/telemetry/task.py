@@ -23,7 +23,7 @@ from crawl.telemetry.settings import Settings
 Task = TypeVar("Task")
 Result = TypeVar("Result")
 
-_MOST_COUNTS = 60
+_MAX_COUNTS = 60
 """Counters that a span repeats."""
 
 _log = logging.getLogger(__name__)
@@ -78,7 +78,7 @@ class _ObservedTask(Generic[Task]):
                 raise
             counters = getattr(result, "counters", None)
             if isinstance(counters, Counter):
-                counts = dict(counters.most_common(_MOST_COUNTS))
+                counts = dict(counters.most_common(_MAX_COUNTS))
                 opened.set(**{f"nutria.count.{name}": count for name, count in counts.items()})
                 _log.info("task done", extra={"fields": {"counters": counts}})
             else:

@@ -39,7 +39,7 @@ VALUES: dict[DustKind, tuple[str, ...]] = {
 }
 """The values of the kinds that have no names."""
 
-MOST_NAME = 100
+MAX_NAME = 100
 """Characters of a name, at most."""
 _NAME = re.compile(r"[!-~]{1,100}", re.ASCII)
 _INDEX = re.compile(

@@ -83,7 +83,7 @@ def _named_in(each: Any) -> Iterator[type]:
         texts = [str(inspect.signature(each).return_annotation)]
     names = _names_of(each.__module__)
     for word in re.findall(r"\w+", " ".join(texts)):
-        kind = names.get(word)
+        kind: Any = names.get(word)
         is_ours = inspect.isclass(kind) and kind.__module__.startswith("crawl.")
         if is_ours and (dataclasses.is_dataclass(kind) or word in ("Table", "Running")):
             yield kind

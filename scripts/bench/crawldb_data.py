@@ -126,7 +126,7 @@ class _MadeBucket:
 
 
 def _chunks(shape: Shape) -> int:
-    return -(-shape.fetched // crawldb_segment.PAGES_A_CHUNK)
+    return -(-shape.fetched // crawldb_segment.PAGES_PER_CHUNK)
 
 
 def _make_bucket(

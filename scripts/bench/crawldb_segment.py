@@ -27,7 +27,7 @@ from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest, Segment
 
 NAME = "20261115000000"
-PAGES_A_CHUNK = 5_000
+PAGES_PER_CHUNK = 5_000
 _HOUR_MS = 3_600_000
 _OUTCOMES = {
     Status.FETCH_SUCCESS: 0.80,

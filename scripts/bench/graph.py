@@ -43,7 +43,7 @@ TIMES_STREAM = 2.0
 TASK_MIB = 1024
 DIFFERENCE = 1e-6
 _FILES = 8
-_PAGES_A_HOST = 200
+_PAGES_PER_HOST = 200
 
 
 def make_links(nodes: int, edges: int, exponent: float, seed: int) -> tuple[Any, Any]:
@@ -55,7 +55,7 @@ def make_links(nodes: int, edges: int, exponent: float, seed: int) -> tuple[Any,
 
 
 def urls_of(numbers: Any) -> pa.Array[Any]:
-    hosts = numbers // _PAGES_A_HOST
+    hosts = numbers // _PAGES_PER_HOST
     texts = [f"http://www.host{h}.org/page/{n}" for h, n in zip(hosts, numbers, strict=True)]
     return pa.array(texts, pa.string())
 

@@ -40,8 +40,8 @@ from crawl.storage.segments import GENERATE, PARSE, PARSE_TEXT, PartFile, PartMa
 from crawl.storage.segments import PARSE_DATA as PART
 
 SEGMENT = "20261115093000"
-LINKS_A_PAGE = 20
-PAGES_A_FILE = 5_000
+LINKS_PER_PAGE = 20
+PAGES_PER_FILE = 5_000
 BUCKETS = 16
 CORES = 2
 GOAL = 1.5
@@ -63,16 +63,16 @@ def make_pages(crawl: CrawlDir, links: int, seed: int) -> None:
     """A parsed segment: pages with twenty links each, to targets by a power law, a third of
     them within the page's host."""
     rng = np.random.default_rng(seed)
-    pages, hosts = links // LINKS_A_PAGE, max(10, links // 400)
+    pages, hosts = links // LINKS_PER_PAGE, max(10, links // 400)
     targets = max(1, links // 10)
     segment = crawl.segments.segment(SEGMENT)
     segment.publish(GENERATE, PartManifest((), 0))
     folder = segment.part_folder(PART)
     words = pa.array([f"anchor text number {number}" for number in range(5_000)] + [""] * 500)
     files = []
-    for part, start in enumerate(range(0, pages, PAGES_A_FILE)):
-        numbers = np.arange(start, min(start + PAGES_A_FILE, pages))
-        count = len(numbers) * LINKS_A_PAGE
+    for part, start in enumerate(range(0, pages, PAGES_PER_FILE)):
+        numbers = np.arange(start, min(start + PAGES_PER_FILE, pages))
+        count = len(numbers) * LINKS_PER_PAGE
         chosen = (targets * rng.random(count) ** 3).astype(np.int64)
         fields = {
             "url": url_column(chosen, hosts),
@@ -83,7 +83,7 @@ def make_pages(crawl: CrawlDir, links: int, seed: int) -> None:
         structs = pa.StructArray.from_arrays(
             list(fields.values()), fields=list(OUTLINKS.value_type)
         )
-        offsets = pa.array(np.arange(0, count + 1, LINKS_A_PAGE, dtype=np.int32))
+        offsets = pa.array(np.arange(0, count + 1, LINKS_PER_PAGE, dtype=np.int32))
         scores = pa.array(np.round(rng.exponential(1.0, len(numbers)), 2)).cast(pa.string())
         ones = pa.array(np.arange(len(numbers) + 1, dtype=np.int32))
         columns: dict[str, Any] = {

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 import numpy as np
 from order_crawl import Crawl, Order, run_crawl
-from order_web import PAGES_A_SPAM_HOST, Nodes, Web, make_web
+from order_web import PAGES_PER_SPAM_HOST, Nodes, Web, make_web
 
 MARKS = (0.1, 0.2, 0.4)
 GOAL_MASS = 0.9
@@ -115,7 +115,7 @@ def main() -> int:
         "--hijacked", type=float, default=0.01, help="share of links between honest hosts"
     )
     parser.add_argument(
-        "--pages-a-spam-host", type=int, default=PAGES_A_SPAM_HOST, help="each host is a domain"
+        "--pages-a-spam-host", type=int, default=PAGES_PER_SPAM_HOST, help="each host is a domain"
     )
     parser.add_argument("--rounds", type=int, default=20, help="that 40%% of the pages take")
     parser.add_argument("--orders", default=",".join(ORDERS))

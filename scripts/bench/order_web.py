@@ -14,11 +14,11 @@ from crawl.graph.kernels.page_rank import RankOptions, page_rank
 Nodes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-PAGES_A_HOST = 50
-PAGES_A_SPAM_HOST = 400
-HOSTS_A_COMMUNITY = 80
+PAGES_PER_HOST = 50
+PAGES_PER_SPAM_HOST = 400
+HOSTS_PER_COMMUNITY = 80
 FARMS = 10
-LINKS_A_PAGE = 10
+LINKS_PER_PAGE = 10
 SEEDS = 50
 
 
@@ -59,14 +59,14 @@ def make_web(
     spam: float,
     hijacked: float,
     seed: int,
-    pages_a_spam_host: int = PAGES_A_SPAM_HOST,
+    pages_a_spam_host: int = PAGES_PER_SPAM_HOST,
 ) -> Web:
     """A web of so many pages, of which a share is spam; `hijacked` of the links between honest
     hosts lead into the farm instead."""
     random = np.random.default_rng(seed)
     spam_pages = int(pages * spam)
     honest = pages - spam_pages
-    hosts = max(honest // PAGES_A_HOST, 20)
+    hosts = max(honest // PAGES_PER_HOST, 20)
     spam_hosts = max(spam_pages // pages_a_spam_host, FARMS) if spam_pages else 0
     sizes = np.concatenate([_power_law(honest, hosts), _even(spam_pages, spam_hosts)])
     home = np.cumsum(sizes) - sizes
@@ -74,9 +74,11 @@ def make_web(
     # how likely a host is linked to: a heavy tail, and more for the larger
     popular = (random.pareto(1.1, hosts) + 0.05) * sizes[:hosts] ** 0.3
 
-    degrees = np.clip(random.lognormal(np.log(LINKS_A_PAGE) - 0.5, 1.0, pages), 1, 200).astype(int)
+    degrees = np.clip(random.lognormal(np.log(LINKS_PER_PAGE) - 0.5, 1.0, pages), 1, 200).astype(
+        int
+    )
     degrees[:honest][random.random(honest) < 0.07] = 0
-    degrees[honest:] = np.maximum(degrees[honest:], LINKS_A_PAGE)
+    degrees[honest:] = np.maximum(degrees[honest:], LINKS_PER_PAGE)
     sources = np.repeat(np.arange(pages), degrees)
     destinations = np.empty(len(sources), dtype=np.int64)
 
@@ -147,7 +149,7 @@ def _even(total: int, parts: int) -> Nodes:
 def _chosen_hosts(random: np.random.Generator, of: Nodes, popular: Floats) -> Nodes:
     """Seven of ten links between hosts stay in the community, all by popularity."""
     hosts = len(popular)
-    communities = max(hosts // HOSTS_A_COMMUNITY, 4)
+    communities = max(hosts // HOSTS_PER_COMMUNITY, 4)
     community = random.integers(0, communities, hosts)
     order = np.argsort(community, kind="stable")
     sums = np.concatenate([[0.0], np.cumsum(popular[order])])

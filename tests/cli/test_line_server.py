@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.line_server import LONGEST_LINE, MOST_CLIENTS, LineServer, Listen, started
+from crawl.cli.line_server import LONGEST_LINE, MAX_CLIENTS, LineServer, Listen, started
 from crawl.errors import EnvironmentFault
 from crawl.synthetic.web import PageKind, Settings, Web, before_robots, concurrency, gaps, running
 from tests.cli.calling import Caller
@@ -148,7 +148,7 @@ def test_who_goes_or_does_not_read_harms_nobody(capsys: pytest.CaptureFixture[st
 
 def test_there_is_room_for_so_many() -> None:
     with shouting(Listen(0, keep_open=True)) as server, ExitStack() as stack:
-        clients = [stack.enter_context(connected(server.name)) for _ in range(MOST_CLIENTS)]
+        clients = [stack.enter_context(connected(server.name)) for _ in range(MAX_CLIENTS)]
         for client in clients:
             client.sendall(b"in\n")
             assert client.recv(10) == b"IN\n"

@@ -24,7 +24,7 @@ from tests.maven import fetched
 from tests.storage.hdfs_cluster import SMALL_JVM, hadoop_classes, write_site
 
 _NODES = 2
-_CONTAINERS_A_NODE = 2
+_CONTAINERS_PER_NODE = 2
 CONTAINER_MB = 512 + 384
 """Of a JVM with 512 MB: Spark adds at least 384 MB for all that is not its heap."""
 _SERVERS = "org.apache.hadoop.yarn.server"
@@ -114,7 +114,7 @@ class YarnCluster:
                 **{f"yarn.nodemanager.{name}": "127.0.0.1:0" for name in _NODE_PORTS},
                 "yarn.nodemanager.local-dirs": self._base / name / "local",
                 "yarn.nodemanager.log-dirs": self._base / name / "logs",
-                "yarn.nodemanager.resource.memory-mb": _CONTAINERS_A_NODE * CONTAINER_MB,
+                "yarn.nodemanager.resource.memory-mb": _CONTAINERS_PER_NODE * CONTAINER_MB,
                 # a virtual gigabyte is nothing, and the disk is whoever's
                 "yarn.nodemanager.pmem-check-enabled": "false",
                 "yarn.nodemanager.vmem-check-enabled": "false",

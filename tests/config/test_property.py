@@ -8,7 +8,7 @@ from crawl.config import Config, duration, integer, number, string_list
 from crawl.errors import ConfigError
 
 DELAY = duration("a.delay", 5, "A delay.", unit="s")
-LEAST = duration("a.least.delay", DELAY, "Same as the delay.", unit="s")
+MIN = duration("a.least.delay", DELAY, "Same as the delay.", unit="s")
 
 
 def test_a_default_is_typed() -> None:
@@ -22,9 +22,9 @@ def test_a_default_that_the_property_would_refuse_is_refused_at_once() -> None:
 
 
 def test_a_default_may_be_another_property() -> None:
-    assert Config()[LEAST] == 5.0
-    assert Config.of({"a.delay": "1min"})[LEAST] == 60.0
-    assert Config.of({"a.delay": 1, "a.least.delay": 2})[LEAST] == 2.0
+    assert Config()[MIN] == 5.0
+    assert Config.of({"a.delay": "1min"})[MIN] == 60.0
+    assert Config.of({"a.delay": 1, "a.least.delay": 2})[MIN] == 2.0
 
 
 def test_but_one_of_the_same_kind() -> None:
@@ -48,5 +48,5 @@ def test_no_value_breaks_the_line(value: object) -> None:
 def test_unit_and_pickling() -> None:
     assert DELAY.unit == "s"
     assert integer("a.size", 1, "A.", unit="rows").unit == "rows"
-    for prop in (DELAY, LEAST, string_list("a.words", ("b",), "Words.")):
+    for prop in (DELAY, MIN, string_list("a.words", ("b",), "Words.")):
         assert pickle.loads(pickle.dumps(prop)) == prop

@@ -16,7 +16,7 @@ from crawl.errors import ConfigError
 CONF = Path(crawl.__file__).parents[1] / "conf"
 
 DELAY = duration("fetcher.server.delay", 5, "Pause between requests.", unit="s")
-LEAST = duration("fetcher.min.crawl.delay", DELAY, "Shortest pause.", unit="s")
+MIN = duration("fetcher.min.crawl.delay", DELAY, "Shortest pause.", unit="s")
 
 
 def built_in() -> list[Property[Any]]:
@@ -50,7 +50,7 @@ def test_an_entry() -> None:
 
 
 def test_a_default_that_is_another_property_is_shown_but_not_set() -> None:
-    rendered = render([DELAY, LEAST])
+    rendered = render([DELAY, MIN])
     assert '# "fetcher.min.crawl.delay" = the value of fetcher.server.delay\n' in rendered
     assert tomllib.loads(rendered) == {"fetcher.server.delay": 5}
 

@@ -142,8 +142,8 @@ def test_hostile_pages_end_in_bounded_time(page: str) -> None:
 
 
 def test_what_is_read_of_a_page_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(walk, "MOST_NODES", 1_000)
-    monkeypatch.setattr("crawl.maincontent.extract.MOST_BYTES", 200_001)
+    monkeypatch.setattr(walk, "MAX_NODES", 1_000)
+    monkeypatch.setattr("crawl.maincontent.extract.MAX_BYTES", 200_001)
     for elements in ("<p>a <b>b</b></p>" * 2_000, "<div><p>b</p>" * 2_000):
         found = text(f"<p>{LONG}</p>{elements}")
         assert LONG in found and len(found) < 4_000

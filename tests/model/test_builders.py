@@ -33,7 +33,7 @@ def test_bytes_come_out_as_they_went_in(values: list[bytes], room: int) -> None:
 
 
 def test_more_bytes_than_an_array_can_address_are_several(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(builders, "_MOST_BYTES", 10)
+    monkeypatch.setattr(builders, "_MAX_BYTES", 10)
     values = [b"12345", b"67890", b"", b"1", b"a value of more than ten", b"2"]
     column = BytesBuilder(0)
     for value in values:

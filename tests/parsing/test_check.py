@@ -15,7 +15,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse
 from crawl.model.status import Status
-from crawl.parsing.check import MOST_LINKS, ParseChecker, checked_links, suspected_rules
+from crawl.parsing.check import MAX_LINKS, ParseChecker, checked_links, suspected_rules
 from crawl.parsing.fields.rule_file import read_rules
 from crawl.parsing.outlinks import OutlinkRules
 
@@ -122,10 +122,10 @@ def test_a_page_is_taken_for_what_one_says() -> None:
 
 
 def test_links_are_looked_at_up_to_a_bound() -> None:
-    many = " ".join(f"http://b.org/{n}" for n in range(MOST_LINKS + 500)).encode()
+    many = " ".join(f"http://b.org/{n}" for n in range(MAX_LINKS + 500)).encode()
     with ParseChecker(Config.of({**PLAIN, "db.max.outlinks.per.page": -1})) as checker:
         checked = checker.check(_content(many))
-    assert len(checked.documents[0].links) == MOST_LINKS
+    assert len(checked.documents[0].links) == MAX_LINKS
     assert checked.counters["outlinks_dropped.limit"] == 500
 
 

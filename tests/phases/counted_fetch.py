@@ -84,7 +84,7 @@ def count_fetch(
     _fetch_list(directory, place, config, again, [*new, *_busy("second")], parts)
     demand = _demand(buckets, parts)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capacity, "PAGES_A_CHUNK", HOSTS / chunks)
+        patch.setattr(capacity, "PAGES_PER_CHUNK", HOSTS / chunks)
         patch.setattr(capacity, "PARSE_TASK_BYTES", 1)
         planned = {
             "fetch": capacity.fetch(demand, COSTS).requests,

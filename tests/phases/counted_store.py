@@ -127,7 +127,7 @@ def _planned(phase: str, buckets: int, files: int) -> StoreRequests:
         parts=_PARTS,
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capacity, "PAGES_A_CHUNK", 2 * pages / files)
+        patch.setattr(capacity, "PAGES_PER_CHUNK", 2 * pages / files)
         if phase == "inject":
             return capacity.inject(demand, COSTS, known=urls).requests
         if phase == "generate":

@@ -46,10 +46,10 @@ WEB = Settings.plain(
     size=400,
     latency=0.004,
 )
-_MOST_WRITES = 140
+_MAX_WRITES = 140
 """More than any step needs, so that a crawl gets on whatever the dice say."""
 _LONGEST_S = 3.0
-_MOST_LIVES = 300
+_MAX_LIVES = 300
 _COMMAND_S = (4.0, 14.0)
 """A JVM takes some seconds to start."""
 
@@ -87,7 +87,7 @@ def _kill_crawl(tally: Tally, folder: Path, wanted: int, seed: int) -> None:
     with running(web) as server:
         directory, seeds = _begun(folder, server)
         before = tally.deaths
-        for hours in range(_MOST_LIVES):
+        for hours in range(_MAX_LIVES):
             settings = server.web.settings
             arguments = (hours, directory.address, str(seeds), settings, kind == Rounds.LINKS)
             job = partial(run_following_rounds, overlap=kind == Rounds.OVERLAPPED)
@@ -96,7 +96,7 @@ def _kill_crawl(tally: Tally, folder: Path, wanted: int, seed: int) -> None:
                 break
             way = chance.choice((WRITE, MOMENT))
             if way == WRITE:
-                died = run_killed(job, *arguments, at=chance.randint(1, _MOST_WRITES))
+                died = run_killed(job, *arguments, at=chance.randint(1, _MAX_WRITES))
             else:
                 seconds = chance.uniform(0.05, _LONGEST_S)
                 died = run_killed_after(job, *arguments, seconds=seconds)
@@ -122,7 +122,7 @@ def kill_commands_at_random(tally: Tally, folder: Path, kills: int, seed: int) -
             line = ("run", directory.address, "--until-empty", "--seeds", seeds, "--conf", conf)
             options = ("--top-n", 12, "--num-fetchers", 2, "--master", "local[2]")
             before = tally.deaths
-            for _ in range(_MOST_LIVES):
+            for _ in range(_MAX_LIVES):
                 command = Command(*line, *options)
                 while tally.deaths < wanted and _sleeps(command, chance.uniform(*_COMMAND_S)):
                     way = chance.choice((WORKER, JVM, DRIVER, GROUP))

@@ -18,7 +18,7 @@ from tests.phases.kill_tally import Tally
 from tests.phases.killed import run_killed, run_killed_after, writes_in_order
 
 WRITE, MOMENT = "write", "moment"
-_MOST_LIVES = 3
+_MAX_LIVES = 3
 _VISITS = ("", "", "check --repair", "gc")
 """Commands that may come by between two lives."""
 
@@ -46,7 +46,7 @@ class PhaseKills:
         stage = STAGES[seed % len(STAGES)]
         root = self.phases.begin(stage, self.folder / "tried")
         story: list[str] = []
-        for _ in range(min(most, chance.randint(1, _MOST_LIVES))):
+        for _ in range(min(most, chance.randint(1, _MAX_LIVES))):
             way = chance.choice((WRITE, MOMENT))
             if not self._killed(stage, root, way, chance, story):
                 break

@@ -61,7 +61,7 @@ def planned_bytes(buckets: int, files: int) -> tuple[float, float]:
         parts=PARTS,
     )
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(capacity, "PAGES_A_CHUNK", 2 * SELECTED / files)
+        patch.setattr(capacity, "PAGES_PER_CHUNK", 2 * SELECTED / files)
         updated = capacity.updatedb(demand, COSTS).driver_bytes
     # the links have become URLs by then
     return updated, capacity.generate(replace(demand, urls=2 * HOSTS), COSTS).driver_bytes

@@ -234,8 +234,8 @@ def test_updatedb(crawl: Crawl, monkeypatch: pytest.MonkeyPatch) -> None:
     assert runner.steps["updatedb: merge"].tasks == BUCKETS
     assert len(done.snapshot.files) == BUCKETS
     assert_small(runner)
-    monkeypatch.setattr(capacity, "PAGES_A_CHUNK", 2 * HOSTS / TASKS)
-    monkeypatch.setattr(capacity, "BYTES_A_CHUNK", 1e18)
+    monkeypatch.setattr(capacity, "PAGES_PER_CHUNK", 2 * HOSTS / TASKS)
+    monkeypatch.setattr(capacity, "BYTES_PER_CHUNK", 1e18)
     # of a segment whose other half are links
     assert_planned(runner, capacity.updatedb(replace(_demand(), parts=TASKS // 2), COSTS))
 

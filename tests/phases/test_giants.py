@@ -50,8 +50,8 @@ GIANT = "giant.org"
 def bounds(file_rows: int, range_bytes: int) -> Iterator[None]:
     """Bounds of files, and of rows and blocks in memory."""
     with small_files(file_rows), pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranges, "_MOST_BYTES", range_bytes)
-        patch.setattr(exchange, "_MOST_IN_MEMORY", range_bytes)
+        patch.setattr(ranges, "_MAX_BYTES", range_bytes)
+        patch.setattr(exchange, "_MAX_IN_MEMORY", range_bytes)
         yield
 
 

@@ -11,7 +11,7 @@ from crawl.config.properties import CRAWLDB_FILE_ROWS
 from crawl.errors import UsageError
 from crawl.planning import capacity
 from crawl.planning.capacity import PhaseWork, inject, round_of, storage
-from crawl.planning.demand import RECORDS_A_FILE, ROBOTS_ROWS_A_BUCKET, Demand
+from crawl.planning.demand import RECORDS_PER_FILE, ROBOTS_ROWS_PER_BUCKET, Demand
 from crawl.planning.host_sizes import HostPace
 from crawl.planning.store_requests import PUBLICATION, SEGMENT_CHOICE
 from tests.planning.figures import COSTS, demands
@@ -42,7 +42,7 @@ def test_the_processor_time_is_units_times_costs() -> None:
     assert generate.cpu_s == pytest.approx(1.6 + 0.1 + 0.016 + 0.02 + 3 * 16 * 0.002)
     assert fetch.cpu_s == pytest.approx((10_000 + 500) * 1e-3 + 0.1)
     assert parse.cpu_s == pytest.approx(10_000 * (200 + 10 * 10 + 10 * 5) / 1e6)
-    senders = 10_000 * 12 / capacity.ROWS_A_BUNDLE
+    senders = 10_000 * 12 / capacity.ROWS_PER_BUNDLE
     exchange = 0.12 + (senders + 16) * 0.002
     assert updatedb.cpu_s == pytest.approx(3.2 + 0.2 + 0.1 + 0.016 + exchange)
     injected = inject(DEMAND, COSTS, known=1e6).cpu_s
@@ -80,12 +80,12 @@ def test_a_large_bucket_is_several_tasks() -> None:
     assert updatedb.task_bytes == 4e6 * 500
     # the candidates of a whole bucket meet in one task of generate
     assert generate.task_bytes == 20e6 * capacity.CANDIDATE_BYTES
-    assert CRAWLDB_FILE_ROWS.default == RECORDS_A_FILE
+    assert CRAWLDB_FILE_ROWS.default == RECORDS_PER_FILE
 
 
 def test_robots_txt_is_asked_for_again_where_it_cannot_be_kept() -> None:
     many = replace(DEMAND, urls=1e9, hosts=100e6, pages_per_day=400e6, buckets=16)
-    assert many.robots_kept == 16 * ROBOTS_ROWS_A_BUCKET
+    assert many.robots_kept == 16 * ROBOTS_ROWS_PER_BUCKET
     assert many.robots_per_round == 100e6 - many.robots_kept
     enough = replace(many, buckets=1024)
     assert (enough.robots_kept, enough.robots_per_round) == (100e6, 50e6)

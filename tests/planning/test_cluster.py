@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from crawl.planning.capacity import PhaseWork, round_of
 from crawl.planning.cluster import (
-    HOURS_A_DAY,
+    HOURS_PER_DAY,
     Node,
     Prices,
     fewest_nodes,
@@ -68,9 +68,9 @@ def test_the_fewest_nodes_are_enough_and_one_less_is_not(demand: Demand) -> None
     nodes = fewest_nodes(demand, COSTS, NODE)
     assume(nodes is not None)
     assert nodes is not None
-    assert hours_per_day(demand, COSTS, NODE, nodes) <= HOURS_A_DAY * (1 + 1e-9)
+    assert hours_per_day(demand, COSTS, NODE, nodes) <= HOURS_PER_DAY * (1 + 1e-9)
     if nodes > 1:
-        assert hours_per_day(demand, COSTS, NODE, nodes - 1) > HOURS_A_DAY * (1 - 1e-9)
+        assert hours_per_day(demand, COSTS, NODE, nodes - 1) > HOURS_PER_DAY * (1 - 1e-9)
     assert plan(demand, COSTS, NODE).fits
 
 
@@ -88,7 +88,7 @@ def test_a_billion_pages_a_day() -> None:
     found = plan(BILLION, COSTS, Node(), prices=Prices(1.0, 0.02, 5, 0.4))
     assert found.fits
     fewer = hours_per_day(BILLION, COSTS, Node(), found.nodes - 1)
-    assert found.hours_per_day <= HOURS_A_DAY < fewer
+    assert found.hours_per_day <= HOURS_PER_DAY < fewer
     assert [phase.work.phase for phase in found.phases] == [
         "inject",
         "generate",

@@ -15,9 +15,9 @@ from crawl.planning.executors import (
     DEFAULT_RESULT_BYTES,
     HEADROOM,
     JVM_CORES,
+    MAX_CORES,
+    MAX_THREADS,
     MIB,
-    MOST_CORES,
-    MOST_THREADS,
     ExecutorPlan,
     NoRoom,
     filling_threads,
@@ -55,7 +55,7 @@ def test_no_node_is_promised_more_than_it_has(demand: Demand, node: Node, nodes:
     assert found.executors >= 1 and found.cores >= 1
     assert found.executors_per_node * found.container_bytes <= usable
     assert found.executors_per_node * found.cores <= node.cores
-    assert found.cores <= MOST_CORES
+    assert found.cores <= MAX_CORES
     # the driver's node: some executors less, and the driver
     beside = found.executors_per_node - found.displaced
     assert beside >= 0
@@ -89,9 +89,9 @@ def test_a_larger_node_never_runs_fewer_tasks(
 @given(demands(), st.floats(0.1, 1))
 def test_threads_fill_a_core_and_no_more(demand: Demand, use: float) -> None:
     threads = filling_threads(demand, COSTS, use)
-    assert 1 <= threads <= max(1, min(MOST_THREADS, demand.hosts_in_round + 1))
+    assert 1 <= threads <= max(1, min(MAX_THREADS, demand.hosts_in_round + 1))
     fetch = next(work for work in round_of(demand, COSTS) if work.phase == "fetch")
-    if 1 < threads < min(MOST_THREADS, demand.hosts_in_round):
+    if 1 < threads < min(MAX_THREADS, demand.hosts_in_round):
         assert (threads - 1) * fetch.cpu_s < fetch.waiting_s * use <= threads * fetch.cpu_s * 1.001
 
 

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from crawl.model.hosts import UNANSWERED, HostState, HostTrouble, merged_troubles
-from crawl.rules.host_wait import LEAST_BASE_MS, after_segment, waits_until
+from crawl.rules.host_wait import MIN_BASE_MS, after_segment, waits_until
 
 DAY = 86_400_000
 NEW = HostState("x.org")
@@ -67,7 +67,7 @@ def test_a_retry_after_is_not_shortened_but_by_the_bound() -> None:
 
 def test_a_crawl_without_pauses_has_waits_all_the_same() -> None:
     trouble = replace(DEAD, base_ms=0)
-    assert after_segment(NEW, trouble, 0, DAY).wait_until == DEAD.at + LEAST_BASE_MS
+    assert after_segment(NEW, trouble, 0, DAY).wait_until == DEAD.at + MIN_BASE_MS
 
 
 @pytest.mark.parametrize("longest", [0, 1000, DAY])

@@ -50,11 +50,11 @@ def test_words_beyond_the_bound_are_told_and_not_looked_for(
     words = unknown(31)
     answer = index.search(" ".join(words), NOW_MS)
     assert (answer.total, answer.corrected) == (0, ())
-    assert answer.uncorrected == tuple(words[typos.MOST_WORDS :])
-    assert answer.values()["uncorrected"] == words[typos.MOST_WORDS :]
-    assert len(asked) == typos.MOST_WORDS
+    assert answer.uncorrected == tuple(words[typos.MAX_WORDS :])
+    assert answer.values()["uncorrected"] == words[typos.MAX_WORDS :]
+    assert len(asked) == typos.MAX_WORDS
     fields = max(asked.values())
-    assert asked.total() <= typos.MOST_WORDS * fields
+    assert asked.total() <= typos.MAX_WORDS * fields
     alone: Counter[str] = Counter(asked)
     asked.clear()
     index.search(words[0], NOW_MS)
@@ -79,7 +79,7 @@ def test_near_words_are_looked_for_a_few_times_however_many_words_there_are(
 def test_fields_and_folders_count_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index_pages(tmp_path, PAGES)
     found = opened(tmp_path)
-    monkeypatch.setattr(typos, "MOST_LOOKUPS", 1)
+    monkeypatch.setattr(typos, "MAX_LOOKUPS", 1)
     first, second = "maraton", "shoxes"
     answer = found.search(f"{first} {second}", NOW_MS)
     assert answer.corrected == (first,), "the first is looked for in any case"
@@ -123,8 +123,8 @@ def test_a_word_that_only_deleted_pages_had_is_looked_for_with_typos(tmp_path: P
 )
 def test_no_query_causes_more_work(index: EmbeddedIndex, asked: Counter[str], query: str) -> None:
     answer = index.search(query, NOW_MS, SearchOptions(facets=5, explain=True))
-    assert len(asked) <= typos.MOST_WORDS * 4, "a word is cut differently by languages"
-    assert asked.total() <= typos.MOST_WORDS * 40
+    assert len(asked) <= typos.MAX_WORDS * 4, "a word is cut differently by languages"
+    assert asked.total() <= typos.MAX_WORDS * 40
     exact = index.search(query, NOW_MS, SearchOptions(typos=False))
     assert not exact.corrected and not exact.uncorrected
     assert answer.total >= exact.total

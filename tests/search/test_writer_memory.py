@@ -17,7 +17,7 @@ def _fields(number: int, text: str) -> dict[str, object]:
 def test_deletions_are_committed_on_the_way(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "_DELETIONS_A_COMMIT", 7)
+    monkeypatch.setattr(module, "_DELETIONS_PER_COMMIT", 7)
     folder = str(tmp_path / "index")
     commits: list[int] = []
     commit = EmbeddedIndexWriter.commit

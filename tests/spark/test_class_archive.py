@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.spark.class_archive import KEPT, LEAST_BYTES, archive_options, forget_archive
+from crawl.spark.class_archive import KEPT, MIN_BYTES, archive_options, forget_archive
 from crawl.spark.java import Java
 
 MAGIC = 0xF00BABA8.to_bytes(4, sys.byteorder)
 MINUTE = 60_000
 
 
-def fill(archive: Path, beginning: bytes = MAGIC, length: int = LEAST_BYTES) -> None:
+def fill(archive: Path, beginning: bytes = MAGIC, length: int = MIN_BYTES) -> None:
     """A file of that length, most of it a hole."""
     with archive.open("wb") as file:
         file.write(beginning)
@@ -67,7 +67,7 @@ def test_the_first_run_makes_it_and_the_next_uses_it(cache: Path) -> None:
     fill(draft_of(first))
     second = options(cache)
     assert second[0].startswith("-XX:SharedArchiveFile=")
-    assert archive_of(second).stat().st_size == LEAST_BYTES
+    assert archive_of(second).stat().st_size == MIN_BYTES
     assert options(cache) == second
     assert list(cache.rglob("*.draft")) == []
 
@@ -109,7 +109,7 @@ def test_a_draft_of_another_name_blocks_nobody_for_long(cache: Path, maker: str)
 def test_an_archive_of_a_jvm_that_ended_before_spark_was_up_is_not_kept(cache: Path) -> None:
     for _ in range(2):
         draft = draft_of(options(cache))
-        fill(draft, length=LEAST_BYTES - 1)
+        fill(draft, length=MIN_BYTES - 1)
     assert options(cache)[0].startswith("-XX:ArchiveClassesAtExit=")
 
 
@@ -129,7 +129,7 @@ def test_a_damaged_archive_is_thrown_away(cache: Path, damage: str) -> None:
     if damage == "overwritten":
         fill(archive, b"\0" * 4)
     else:
-        fill(archive, length=0 if damage == "emptied" else LEAST_BYTES - 1)
+        fill(archive, length=0 if damage == "emptied" else MIN_BYTES - 1)
     assert options(cache)[0].startswith("-XX:ArchiveClassesAtExit=")
     assert not archive.exists()
 

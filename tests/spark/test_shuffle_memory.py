@@ -24,7 +24,7 @@ IN_MEMORY, BLOCK = 1 << 20, 1 << 18
 
 @pytest.fixture(autouse=True)
 def _small_bounds(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(exchange, "_MOST_IN_MEMORY", IN_MEMORY)
+    monkeypatch.setattr(exchange, "_MAX_IN_MEMORY", IN_MEMORY)
     monkeypatch.setattr(exchange, "_BLOCK_BYTES", BLOCK)
     monkeypatch.setattr(shuffle, "_BATCH_BYTES", BLOCK)
     with workers_here():

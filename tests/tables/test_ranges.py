@@ -48,7 +48,7 @@ def checked(parts: Iterator[KeyRange]) -> list[KeyRange]:
 def test_any_bound_gives_the_same_rows_in_order(given_keys: list[list[str]], most: int) -> None:
     tables = [table(keys, 100 * number) for number, keys in enumerate(given_keys)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranges, "_MOST_BYTES", most)
+        patch.setattr(ranges, "_MAX_BYTES", most)
         parts = checked(new_rows(tables).ranges())
     everything = [row for each in tables for row in each.to_pylist()]
     found = [row for part in parts for row in part.rows.to_pylist()]
@@ -62,7 +62,7 @@ def test_any_bound_gives_the_same_rows_in_order(given_keys: list[list[str]], mos
 
 
 def test_ranges_are_as_small_as_was_asked(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranges, "_MOST_BYTES", 4000)
+    monkeypatch.setattr(ranges, "_MAX_BYTES", 4000)
     keys = [f"http://h.org/{n * 7919 % 1000:04d}" for n in range(1000)]
     parts = checked(new_rows([table(keys[:300]), table(keys[300:], 300)]).ranges())
     assert len(parts) > 5
@@ -70,7 +70,7 @@ def test_ranges_are_as_small_as_was_asked(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_key_with_nearly_all_rows_is_a_range_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranges, "_MOST_BYTES", 4000)
+    monkeypatch.setattr(ranges, "_MAX_BYTES", 4000)
     keys = ["b"] * 2000 + [f"{letter}{n}" for letter in "ac" for n in range(200)]
     parts = checked(new_rows([table(keys)]).ranges())
     assert ["b"] in [part.rows["url"].unique().to_pylist() for part in parts]
@@ -78,7 +78,7 @@ def test_a_key_with_nearly_all_rows_is_a_range_of_its_own(monkeypatch: pytest.Mo
 
 
 def test_of_one_key_only_rows_that_matter_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(ranges, "_MOST_BYTES", 100)
+    monkeypatch.setattr(ranges, "_MAX_BYTES", 100)
     sizes = []
 
     def last_three(rows: pa.Table) -> pa.Table:
@@ -99,7 +99,7 @@ def test_blocks_beyond_a_bound_are_on_the_disk_and_read_as_often_as_wanted(
     for number in range(5):
         outbox.send_all(KIND, table(["x"] * 100, 100 * number), 0)
     blocks = [block for _, block in outbox.blocks]
-    monkeypatch.setattr("crawl.tables.exchange._MOST_IN_MEMORY", len(blocks[0]) + 1)
+    monkeypatch.setattr("crawl.tables.exchange._MAX_IN_MEMORY", len(blocks[0]) + 1)
     received = Received(iter(blocks))
     assert received.row_count(KIND) == 500
     for _ in range(2):

@@ -4,7 +4,7 @@ import threading
 
 import pytest
 
-from crawl.telemetry.meter import MOST_SERIES, Meter
+from crawl.telemetry.meter import MAX_SERIES, Meter
 from crawl.telemetry.metrics import (
     FETCH_HANDED_BACK,
     FETCH_REQUESTS,
@@ -43,12 +43,12 @@ def test_a_value_on_a_bound_belongs_below_it() -> None:
 
 def test_labels_that_somebody_invents_do_not_make_series_without_end() -> None:
     meter = Meter()
-    for number in range(MOST_SERIES + 50):
+    for number in range(MAX_SERIES + 50):
         meter.add(FETCH_HANDED_BACK, reason=f"r{number}")
     meter.add(FETCH_HANDED_BACK, reason="r0")
     samples = dict(meter.samples())[FETCH_HANDED_BACK]
-    assert len(samples) == MOST_SERIES + 1
-    assert sum(sample.value for sample in samples) == MOST_SERIES + 51, "nothing is lost"
+    assert len(samples) == MAX_SERIES + 1
+    assert sum(sample.value for sample in samples) == MAX_SERIES + 51, "nothing is lost"
     assert meter.value(FETCH_HANDED_BACK, reason="r0") == 2
     assert meter.value(FETCH_HANDED_BACK, reason="other") == 50
     assert meter.value(LABELS_FOLDED) == 50

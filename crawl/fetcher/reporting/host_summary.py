@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.status import Status
 
-MOST_HOSTS = 50
+MAX_HOSTS = 50
 
 
 @dataclass(slots=True)
@@ -46,4 +46,4 @@ class HostSummaries:
     def largest(self) -> list[HostSummary]:
         """The hosts with the most records."""
         ordered = sorted(self._by_name.values(), key=lambda each: (-each.pages, each.host))
-        return ordered[:MOST_HOSTS]
+        return ordered[:MAX_HOSTS]

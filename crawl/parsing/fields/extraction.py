@@ -18,7 +18,7 @@ from crawl.parsing.fields.rules import FieldRule, PageRule
 from crawl.parsing.html.links import AbsoluteLinks
 from crawl.parsing.text.plain import storable
 
-MOST_VALUES = 1_000
+MAX_VALUES = 1_000
 LONGEST_VALUE = 20_000
 _LONGEST_SEARCHED = 10_000
 _SHOWN = 60
@@ -101,7 +101,7 @@ class _Reader:
             return (), f"{field.selector.text!r} matched nothing", 0, 0
         values: list[FieldValue] = []
         problem, unconverted, cut = "", 0, 0
-        most = MOST_VALUES if field.is_list else 1
+        most = MAX_VALUES if field.is_list else 1
         for number, each in enumerate(found):
             if len(values) >= most:
                 cut += (len(found) - number) if field.is_list else 0

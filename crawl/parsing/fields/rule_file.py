@@ -49,7 +49,7 @@ _FIELD_KEYS = (
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,59}")
 _RULE_NAME = re.compile(r"[A-Za-z0-9._*-]{1,60}")
 _HOST = re.compile(r"\*|(?:\*\.)?[^\s*/:@]+(?:\.[^\s*/:@]+)*")
-_MOST_FIELDS = 500
+_MAX_FIELDS = 500
 _TAKEN = frozenset(
     (
         *("id", "url", "host", "domain", "site", "title", "content", "anchor", "cache", "segment"),
@@ -135,8 +135,8 @@ def _rule(table: object, place: _Place) -> PageRule:
     fields = table.get("fields", {})
     if not isinstance(fields, dict) or not fields:
         raise place.wrong("it has no fields: expected tables [rule.fields.NAME]")
-    if len(fields) > _MOST_FIELDS:
-        raise place.wrong(f"more than {_MOST_FIELDS} fields")
+    if len(fields) > _MAX_FIELDS:
+        raise place.wrong(f"more than {_MAX_FIELDS} fields")
     return PageRule(
         name,
         tuple(hosts),

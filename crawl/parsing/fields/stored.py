@@ -12,16 +12,16 @@ from crawl.parsing.fields.kinds import FieldValue, from_text
 from crawl.parsing.fields.rules import METADATA_PREFIX, FieldColumn
 
 EXPLAINED_KEY = "fields.explained"
-_MOST_CHARACTERS = 200_000
+_MAX_CHARACTERS = 200_000
 """Of all fields of a page together."""
-_CROWDED = f"the page's fields together are longer than {_MOST_CHARACTERS:,} characters"
+_CROWDED = f"the page's fields together are longer than {_MAX_CHARACTERS:,} characters"
 
 
 def to_metadata(found: Sequence[FieldOutcome]) -> tuple[dict[str, str], list[str]]:
     """The metadata of a page's fields, and the names of those for which there was no room."""
     metadata: dict[str, str] = {}
     crowded: list[str] = []
-    left = _MOST_CHARACTERS
+    left = _MAX_CHARACTERS
     for each in found:
         if not each.values:
             continue

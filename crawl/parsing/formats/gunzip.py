@@ -9,7 +9,7 @@ from enum import Enum, auto
 GZIP_START = b"\x1f\x8b"
 
 _PIECE = 1 << 16
-MOST_MEMBERS = 20_000
+MAX_MEMBERS = 20_000
 """Files that are packed in blocks have some thousands. A file may have a million empty ones, and
 time is all that they take."""
 
@@ -55,7 +55,7 @@ class _Unpacking:
         self._left = max_bytes
 
     def run(self) -> GzipEnd:
-        for _ in range(MOST_MEMBERS):
+        for _ in range(MAX_MEMBERS):
             if self._packed[self._position : self._position + 2] != GZIP_START:
                 return GzipEnd.WHOLE
             end = self._member()

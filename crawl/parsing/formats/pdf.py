@@ -20,7 +20,7 @@ from crawl.parsing.text.links import MAX_LINKS, MAX_URL
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.parse import resolve
 
-_MOST_ANNOTATIONS = 10_000
+_MAX_ANNOTATIONS = 10_000
 _FAULTS = (
     *(PyPdfError, ValueError, TypeError, KeyError, IndexError, AttributeError, RecursionError),
     *(ArithmeticError, AssertionError, NotImplementedError, OSError, LookupError),
@@ -56,7 +56,7 @@ def _read(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
             texts.append(sheet.extract_text()[: max_text - length])
             length += len(texts[-1])
             annotations = _annotations(sheet)
-            read = annotations[:_MOST_ANNOTATIONS] if len(links) < MAX_LINKS else ()
+            read = annotations[:_MAX_ANNOTATIONS] if len(links) < MAX_LINKS else ()
             over_limit += len(annotations) - len(read)
             links.update(dict.fromkeys(_links(read, url)))
         except _FAULTS:

@@ -15,7 +15,7 @@ from crawl.parsing.text.plain import one_line
 from crawl.parsing.text.xml_root import root_start
 from crawl.urls.parse import resolve
 
-_MOST_EXTRAS = 1000
+_MAX_EXTRAS = 1000
 """Images and translations of one page."""
 _LONGEST_FACT = 100
 _ENTRIES = frozenset(("url", "sitemap"))
@@ -226,7 +226,7 @@ class _SitemapHandler:
         self._target = target
 
     def _extra(self, target: str, rel: str, tag: str) -> None:
-        if len(self._extras) >= _MOST_EXTRAS or len(self.entries) >= self._most:
+        if len(self._extras) >= _MAX_EXTRAS or len(self.entries) >= self._most:
             self.over_limit += 1
         elif url := self._link(target):
             self._extras.append(Outlink(url, "", rel, tag))

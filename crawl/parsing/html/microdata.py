@@ -24,14 +24,14 @@ _MARKS = (b"itemscope", b"itemScope", b"ITEMSCOPE")
 _SOURCES = frozenset(("audio", "embed", "iframe", "img", "source", "track", "video"))
 _LINKS = frozenset(("a", "area", "link"))
 
-_MOST_ITEMS = 200
-_MOST_PROPERTIES = 2_000
-_MOST_DEPTH = 10
-_MOST_STEPS = 100_000
-_MOST_CHARACTERS = 65_536
-_NODES_A_TEXT = 2_000
+_MAX_ITEMS = 200
+_MAX_PROPERTIES = 2_000
+_MAX_DEPTH = 10
+_MAX_STEPS = 100_000
+_MAX_CHARACTERS = 65_536
+_NODES_PER_TEXT = 2_000
 _LONGEST_NAME = 200
-_MOST_NAMES = 10
+_MAX_NAMES = 10
 
 Item = dict[str, Any]
 
@@ -43,7 +43,7 @@ def with_microdata(parse: Parse, page: Page) -> Parse:
         return parse
     items, dropped = microdata_of(page.tree, page.url, page.charset)
     kept: list[str] = []
-    left = _MOST_CHARACTERS
+    left = _MAX_CHARACTERS
     for item in items:
         written = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
         if len(written) < left:
@@ -73,8 +73,8 @@ class _MicrodataReader:
         base = tree.css_first("base[href]")
         if base is not None and (start := self._links[base.attributes.get("href") or ""]):
             self._links = AbsoluteLinks(start, charset)
-        self._steps = _MOST_STEPS
-        self._properties = _MOST_PROPERTIES
+        self._steps = _MAX_STEPS
+        self._properties = _MAX_PROPERTIES
         self.dropped = 0
 
     def tops(self) -> list[LexborNode]:
@@ -83,8 +83,8 @@ class _MicrodataReader:
             for node in self._tree.css("[itemscope]")
             if not (node.attributes.get("itemprop") or "").strip()
         ]
-        self.dropped += max(0, len(tops) - _MOST_ITEMS)
-        return tops[:_MOST_ITEMS]
+        self.dropped += max(0, len(tops) - _MAX_ITEMS)
+        return tops[:_MAX_ITEMS]
 
     def item(self, node: LexborNode, depth: int = 1) -> Item:
         attributes = node.attributes
@@ -136,7 +136,7 @@ class _MicrodataReader:
         found: dict[str, list[Any]],
         depth: int,
     ) -> None:
-        if self._properties <= 0 or (is_scope and depth >= _MOST_DEPTH):
+        if self._properties <= 0 or (is_scope and depth >= _MAX_DEPTH):
             self.dropped += 1
             return
         self._properties -= 1
@@ -157,10 +157,10 @@ class _MicrodataReader:
             return one_line(attributes["datetime"] or "")
         if attributes.get("content"):  # as RDFa has it, and as many write
             return one_line(attributes["content"] or "")
-        return one_line(node_text(node, _NODES_A_TEXT))
+        return one_line(node_text(node, _NODES_PER_TEXT))
 
 
 def _words(text: str | None) -> list[str]:
     if not text:
         return []
-    return [one_line(word, _LONGEST_NAME) for word in text[:4_000].split()[:_MOST_NAMES]]
+    return [one_line(word, _LONGEST_NAME) for word in text[:4_000].split()[:_MAX_NAMES]]

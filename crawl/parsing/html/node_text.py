@@ -8,10 +8,10 @@ from crawl.parsing.html.text import HIDDEN_TAGS, LINE_BREAKS, to_lines
 
 TEXT = "-text"
 """The tag of a node that is text."""
-_MOST_NODES = 20_000
+_MAX_NODES = 20_000
 
 
-def node_text(element: LexborNode, most_nodes: int = _MOST_NODES) -> str:
+def node_text(element: LexborNode, most_nodes: int = _MAX_NODES) -> str:
     """The text that its readers see, line by line; of an element that is not shown, such as a
     script, what it holds. No more of its nodes are looked at than that: elements that are looked
     for may lie in each other."""

@@ -17,7 +17,7 @@ from crawl.parsing.text.plain import one_line, storable
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 MAX_DEPTH = 1000
-_MOST = 1000
+_MAX = 1000
 """Meta tags, and headings, of one page."""
 _PIECE = 1 << 16
 _HEADINGS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -118,7 +118,7 @@ class _ScanTarget:
     def finish(self) -> None:
         """Ends the heading that is open."""
         text = one_line("".join(self._inside))
-        if self._heading and text and len(self.headings) < _MOST:
+        if self._heading and text and len(self.headings) < _MAX:
             self.headings.append((self._heading, text))
         self._heading, self._inside = "", []
 
@@ -131,6 +131,6 @@ class _ScanTarget:
         content = one_line(attributes.get("content", ""))
         for key in ("name", "property", "http-equiv"):
             name = one_line(attributes.get(key, ""), 100).lower()
-            if name and content and len(self.metas) < _MOST:
+            if name and content and len(self.metas) < _MAX:
                 self.metas.append((name, content))
                 return

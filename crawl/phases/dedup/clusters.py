@@ -47,11 +47,11 @@ from crawl.tables.exchange import Exchange
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 
-_ROWS_A_DESTINATION = 2_000_000
+_ROWS_PER_DESTINATION = 2_000_000
 """Keys of sketches that one task compares, about."""
-_PAGES_A_DESTINATION = 100_000
+_PAGES_PER_DESTINATION = 100_000
 """That may be near each other and are compared by one task, about."""
-_MOST_ROUNDS = 100
+_MAX_ROUNDS = 100
 
 
 @dataclass(slots=True)
@@ -92,7 +92,7 @@ class ClusterSteps:
             )
         files: list[TextFile | TitleFile] = [*texts, *self.title_files()]
         expected = min(rows, sum(file.rows for file in texts)) if texts else rows
-        destinations = 1 + expected * BANDS // _ROWS_A_DESTINATION
+        destinations = 1 + expected * BANDS // _ROWS_PER_DESTINATION
         job = NearJob(
             replace(self.job, order=()),
             nearness,
@@ -132,7 +132,7 @@ class ClusterSteps:
     ) -> None:
         """Of what sketches connect, pages and those that are near them."""
         order = tuple(name for name in self.job.order if name not in EVIDENCE)
-        destinations = 1 + edges // _PAGES_A_DESTINATION
+        destinations = 1 + edges // _PAGES_PER_DESTINATION
         job = StarsJob(
             replace(self.job, order=order),
             nearness,
@@ -233,7 +233,7 @@ class ClusterSteps:
             partial(send_edges, job), files, destinations, "dedup: clusters"
         )
         before: Any = None
-        for _ in range(_MOST_ROUNDS if files else 0):
+        for _ in range(_MAX_ROUNDS if files else 0):
             edges = edges.send(partial(large_star, job), every, destinations, "dedup: clusters")
             edges = edges.send(partial(small_star, job), every, destinations, "dedup: clusters")
             now = sum(edges.results()) % (1 << 64)

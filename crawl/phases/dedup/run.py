@@ -53,7 +53,7 @@ from crawl.tables.exchange import Exchange
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 
-_ROWS_A_DESTINATION = 1_000_000
+_ROWS_PER_DESTINATION = 1_000_000
 """Records of which one task decides, about."""
 
 
@@ -103,7 +103,7 @@ def run(
             transaction.folder,
             Grouping.of(options.group),
             _order(options),
-            1 + base.rows // _ROWS_A_DESTINATION,
+            1 + base.rows // _ROWS_PER_DESTINATION,
         )
         steps = ClusterSteps(
             runner,

@@ -6,10 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-_MOST_WORDS = 1500
+_MAX_WORDS = 1500
 """Of what is left of each text without its common beginning and end: comparing takes a time that
 grows with the square."""
-MOST_CHANGES = 12
+MAX_CHANGES = 12
 _CHANGE_CHARACTERS = 200
 
 
@@ -43,17 +43,15 @@ def difference_of(one: str, other: str) -> TextDifference:
     while ones and others and ones[-1] == others[-1]:
         ones.pop()
         others.pop()
-    is_cut = max(len(ones), len(others)) > _MOST_WORDS
-    ones, others = ones[:_MOST_WORDS], others[:_MOST_WORDS]
+    is_cut = max(len(ones), len(others)) > _MAX_WORDS
+    ones, others = ones[:_MAX_WORDS], others[:_MAX_WORDS]
     blocks = SequenceMatcher(None, ones, others, autojunk=False).get_opcodes()
     changes = [
         Change(_shown(ones[begin:end]), _shown(others[low:high]))
         for what, begin, end, low, high in blocks
         if what != "equal"
     ]
-    return TextDifference(
-        tuple(changes[:MOST_CHANGES]), max(0, len(changes) - MOST_CHANGES), is_cut
-    )
+    return TextDifference(tuple(changes[:MAX_CHANGES]), max(0, len(changes) - MAX_CHANGES), is_cut)
 
 
 def _shown(words: list[str]) -> str:

@@ -34,7 +34,7 @@ from crawl.urls.rule_lines import RuleLine
 
 COMMAND = "dust"
 
-_MOST_PASSES = 4
+_MAX_PASSES = 4
 """That look for rules; each brings what the rules before it had hidden."""
 
 Rules = dict[str, list[RuleEvidence]]
@@ -142,8 +142,8 @@ class _Learning:
         singles: Rules = {}
         doubtful: list[RuleEvidence] = []
         pages = 0
-        for number in range(_MOST_PASSES + 1):
-            search = number < _MOST_PASSES
+        for number in range(_MAX_PASSES + 1):
+            search = number < _MAX_PASSES
             seen, evidence, joint = self._pass(rules, search=search, everywhere=number == 0)
             pages = pages or seen
             for host in sorted(rules):

@@ -24,7 +24,7 @@ from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
 from crawl.fetcher.reporting.fetch_metrics import fetch_metrics
-from crawl.fetcher.reporting.host_summary import MOST_HOSTS
+from crawl.fetcher.reporting.host_summary import MAX_HOSTS
 from crawl.fetcher.task import STOP, FetchTaskResult, fetch_part
 from crawl.fetcher.task_spec import CrossPartHosts, FetchTaskSpec, cross_part_number
 from crawl.fetcher.values.politeness import Politeness
@@ -332,7 +332,7 @@ def _fill_report(report: Report, fetched: list[FetchTaskResult], clock: Clock) -
     report.details["latency_ms"] = _percentiles(fetched)
     # generate gives a host to one part, so there is nothing to add up
     hosts = sorted((host for part in fetched for host in part.hosts), key=lambda each: -each.pages)
-    report.details["hosts"] = [asdict(host) for host in hosts[:MOST_HOSTS]]
+    report.details["hosts"] = [asdict(host) for host in hosts[:MAX_HOSTS]]
     report.details["parts"] = [
         {"part": part.part, "finished": part.finished, "records": part.counters["records"]}
         for part in fetched

@@ -28,7 +28,7 @@ from crawl.telemetry.repeating import repeating
 
 _USUAL_OVERHEAD_S = 10.0
 """Of parse and updatedb, before there was one."""
-_LEAST_OVERHEAD_S = 1.0
+_MIN_OVERHEAD_S = 1.0
 """A round is never for nothing: tasks are started, lists read, files published."""
 _USUAL_FOUND_PER_PAGE = 1.0
 """New URLs of a page, before the first updatedb."""
@@ -67,7 +67,7 @@ def last_round_costs(crawl_dir: CrawlDir, segment: Segment | None, config: Confi
                 found_per_page = _number(_counters(updated), "urls_new") / records
     overhead_s = _seconds(generated) + closing_s
     return RoundCosts(
-        max(overhead_s, Politeness.of(config).usual.delay_s, _LEAST_OVERHEAD_S),
+        max(overhead_s, Politeness.of(config).usual.delay_s, _MIN_OVERHEAD_S),
         found_per_page,
         round(_number(counted, BELOW_TOP_N) + _number(counted, PER_HOST_OVERFLOW)),
     )

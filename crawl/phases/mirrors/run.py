@@ -37,7 +37,7 @@ from crawl.tables.slices import Slices
 from crawl.urls.rule_lines import RuleLine
 
 COMMAND = "mirrors"
-_PAIRS_A_SITE = 16
+_PAIRS_PER_SITE = 16
 """Candidates of a site that are compared, the likeliest first."""
 
 Sites = dict[int, tuple[str, int]]
@@ -90,7 +90,7 @@ def _likeliest(candidates: list[Candidate]) -> list[Candidate]:
     kept: list[Candidate] = []
     counts: dict[int, int] = {}
     for each in sorted(candidates, key=lambda each: (-each.contents, each.one, each.other)):
-        if max(counts.get(each.one, 0), counts.get(each.other, 0)) < _PAIRS_A_SITE:
+        if max(counts.get(each.one, 0), counts.get(each.other, 0)) < _PAIRS_PER_SITE:
             kept.append(each)
             for site in (each.one, each.other):
                 counts[site] = counts.get(site, 0) + 1

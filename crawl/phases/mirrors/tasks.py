@@ -39,9 +39,9 @@ COMPARED = _kind("compared", "pair", "path", "signature", "side")
 
 _ALL_PAIRS = 8
 """Sites of a page that are all paired with each other; of more, each with the first."""
-_MOST_SITES = 64
+_MAX_SITES = 64
 """Of a page; one that more sites share says nothing of any."""
-_MOST_CANDIDATES = 100_000
+_MAX_CANDIDATES = 100_000
 """Of one destination."""
 _COMPARED_PATHS = 4_096
 """Of a pair, about."""
@@ -116,9 +116,9 @@ def send_pairs(job: MirrorJob, number: int, received: Received, outbox: Outbox) 
     page, site, signature = page[order], site[order], signature[order]
     starts = np.flatnonzero(np.append(True, page[1:] != page[:-1])[: len(page)])
     sizes = np.diff(np.append(starts, len(page)))
-    for step in range(1, _MOST_SITES):
+    for step in range(1, _MAX_SITES):
         # every site with the one that many places before it, as long as that pairs them
-        firsts = (sizes > step) & (sizes <= _MOST_SITES)
+        firsts = (sizes > step) & (sizes <= _MAX_SITES)
         if not firsts.any():
             break
         few = starts[firsts & (sizes <= _ALL_PAIRS)]
@@ -131,7 +131,7 @@ def send_pairs(job: MirrorJob, number: int, received: Received, outbox: Outbox) 
         pairs = _table(PAIRS, site[left], site[right], signature[left])
         places = _places(mixed(site[left] + mixed(site[right])), job.destinations)
         outbox.send(PAIRS, pairs, places)
-    return int(np.count_nonzero(sizes > _MOST_SITES))
+    return int(np.count_nonzero(sizes > _MAX_SITES))
 
 
 def find_candidates(job: MirrorJob, number: int, received: Received) -> list[Candidate]:
@@ -145,7 +145,7 @@ def find_candidates(job: MirrorJob, number: int, received: Received) -> list[Can
     _, distinct = np.unique(mixed(pair ^ mixed(signature)), return_index=True)
     contents = np.bincount(places[distinct], minlength=len(numbers))
     enough = np.flatnonzero(contents >= job.min_contents)
-    chosen = enough[np.argsort(-contents[enough], kind="stable")][:_MOST_CANDIDATES]
+    chosen = enough[np.argsort(-contents[enough], kind="stable")][:_MAX_CANDIDATES]
     return [
         Candidate(int(one[first]), int(other[first]), int(pages[place]), int(contents[place]))
         for place, first in zip(chosen.tolist(), firsts[chosen].tolist(), strict=True)

@@ -18,7 +18,7 @@ PREFIXES: Property[tuple[str, ...]] = string_list(
     "Metadata of the parse whose names begin so become fields.",
 )
 
-_MOST = 100
+_MAX = 100
 _LONGEST = 2_000
 _METATAG = "metatag."
 
@@ -32,7 +32,7 @@ class StructuredIndexingFilter(IndexingFilter):
         self._prefixes = tuple(prefix.lower() for prefix in config[PREFIXES])
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
-        left = _MOST
+        left = _MAX
         for name, value in _structured(page.parse.metadata):
             if left and value and name.startswith(self._prefixes):
                 field = "".join(each if each.isalnum() else "_" for each in name)

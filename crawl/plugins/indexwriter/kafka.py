@@ -68,7 +68,7 @@ _LIFE = re.compile(r" \(after \d+ms in state .*\)$")
 _LOOK_S = 0.5
 _SHOWN = 300
 """Characters of what a broker says, in a message."""
-_MOST_REFUSED = 1000
+_MAX_REFUSED = 1000
 """Of a shard: where more documents are too long, something is set wrongly."""
 
 
@@ -227,7 +227,7 @@ class _Client:
         if error is None:
             return
         is_long = error.code() == self._library.KafkaError.MSG_SIZE_TOO_LARGE
-        if is_long and len(self._of_long_batches) < _MOST_REFUSED:
+        if is_long and len(self._of_long_batches) < _MAX_REFUSED:
             self._of_long_batches.append((headers, message))  # its own are gone
             return
         self._lost += 1

@@ -18,7 +18,7 @@ NAMES: Property[tuple[str, ...]] = string_list(
     "Meta tags that are kept as metadata metatag.<name>; * for all of them.",
 )
 
-_MOST_NAMES = 200
+_MAX_NAMES = 200
 _SEPARATOR = ", "
 
 
@@ -41,6 +41,6 @@ class MetatagsParseFilter(ParseFilter):
             key = f"metatag.{name}"
             if key in found:
                 found[key] = (found[key] + _SEPARATOR + content)[:MAX_VALUE]
-            elif (self._all or name in self._names) and len(found) < _MOST_NAMES:
+            elif (self._all or name in self._names) and len(found) < _MAX_NAMES:
                 found[key] = content
         return replace(parse, metadata={**parse.metadata, **found}) if found else parse

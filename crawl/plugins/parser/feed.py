@@ -41,8 +41,8 @@ MAX_ENTRIES: Property[int] = integer(
 
 _MAX_TEXT = 200_000
 """Characters of one entry."""
-_MOST_LINKS = 20
-_MOST_TAGS = 50
+_MAX_LINKS = 20
+_MAX_TAGS = 50
 _FEED_TYPES = ("application/rss+xml", "application/atom+xml")
 
 
@@ -105,9 +105,9 @@ class _FeedEntry:
         own = _text(entry, "link")
         targets = [(own, "")]
         links = _dicts(entry, "links")
-        for link in links[:_MOST_LINKS]:
+        for link in links[:_MAX_LINKS]:
             targets.append((_text(link, "href"), _text(link, "rel")))
-        left_out = [link for link in links[_MOST_LINKS:] if _text(link, "href") != own]
+        left_out = [link for link in links[_MAX_LINKS:] if _text(link, "href") != own]
         self.links_over_limit = len(left_out)
         rels: dict[str, str] = {}
         bad: set[str] = set()
@@ -204,12 +204,12 @@ def _resolved(base: str, target: str) -> str | None:
 
 
 def _authors(values: Mapping[str, Any]) -> str:
-    named = [_text(author, "name") for author in _dicts(values, "authors")[:_MOST_TAGS]]
+    named = [_text(author, "name") for author in _dicts(values, "authors")[:_MAX_TAGS]]
     return ", ".join(dict.fromkeys(filter(None, named))) or _text(values, "author")
 
 
 def _tags(values: Mapping[str, Any]) -> str:
     terms = [
-        _text(tag, "term") or _text(tag, "label") for tag in _dicts(values, "tags")[:_MOST_TAGS]
+        _text(tag, "term") or _text(tag, "label") for tag in _dicts(values, "tags")[:_MAX_TAGS]
     ]
     return ", ".join(dict.fromkeys(filter(None, terms)))

@@ -41,7 +41,7 @@ MAX_SIZE: Property[int] = size(
 
 _PATH = "/rmeta/text"
 _CONTENT = "X-TIKA:content"
-_MOST_PARTS = 1000
+_MAX_PARTS = 1000
 _NAMES = {
     "author": ("dc:creator", "meta:author", "Author"),
     "subject": ("dc:subject", "dc:description"),
@@ -89,7 +89,7 @@ class TikaParser(Parser):
         except (ValueError, RecursionError):
             parts = None
         parts = parts if isinstance(parts, list) else [parts]
-        documents = [part for part in parts[:_MOST_PARTS] if isinstance(part, dict)]
+        documents = [part for part in parts[:_MAX_PARTS] if isinstance(part, dict)]
         if not documents:
             return (Parse(page.url, ParseStatus.EXCEPTION, "Tika's answer is not as expected"),)
         return (_parse_of(page.url, documents),)

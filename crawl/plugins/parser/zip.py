@@ -44,7 +44,7 @@ _SMALL = 1 << 16
 """Bytes that any member may unpack to."""
 _DEFLATED = GZIP_START + b"\x08"
 _DIRECTORY_ENTRY = b"PK\x01\x02"
-_MOST_ENTRIES = 100_000
+_MAX_ENTRIES = 100_000
 _READ_METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED)
 """The others can be made to ask for gigabytes of memory before the first byte."""
 _INSIDE = "member:"
@@ -115,8 +115,8 @@ class ZipParser(Parser):
         return unpacked.data
 
     def _archive(self, page: Page) -> Parse:
-        if page.body.count(_DIRECTORY_ENTRY) > _MOST_ENTRIES:
-            raise _Bomb(f"an archive of more than {_MOST_ENTRIES} members")
+        if page.body.count(_DIRECTORY_ENTRY) > _MAX_ENTRIES:
+            raise _Bomb(f"an archive of more than {_MAX_ENTRIES} members")
         contents = _ArchiveContents()
         with zipfile.ZipFile(io.BytesIO(page.body)) as archive:
             members = [info for info in archive.infolist() if not info.is_dir()]

@@ -38,7 +38,7 @@ _NUMBER = "[0-9]{1,15}[.][0-9]{1,9}"
 _STATE = f"(?P<visited>[0-9]{{1,12}}) (?P<shape>{_NUMBER}) (?P<days>{_NUMBER})"
 _TEXT = re.compile(_STATE)
 _COLUMN = rf"\A{_STATE}\z"
-_LEAST = 1e-6
+_MIN = 1e-6
 
 MEAN_INTERVAL = duration(
     "db.fetch.schedule.poisson.mean_interval",
@@ -178,15 +178,15 @@ class PoissonFetchSchedule(BaseFetchSchedule):
             known = pc.is_valid(parts).to_numpy(zero_copy_only=False)
             parts = parts.filter(pa.array(known))
             age = np.maximum(now // 1000 - _column(parts, "visited"), 0) / _DAY_S
-            shape = np.maximum(_column(parts, "shape"), _LEAST)
-            days = np.maximum(_column(parts, "days"), _LEAST)
+            shape = np.maximum(_column(parts, "shape"), _MIN)
+            days = np.maximum(_column(parts, "days"), _MIN)
             urgency[known] = worths(shape, days, age) / self.price
         return pa.array(urgency, pa.float64())
 
 
 def _text(fetched: int, estimate: ChangeRateEstimate) -> str:
-    shape = min(max(estimate.shape, _LEAST), 1e9)
-    days = min(max(estimate.days, _LEAST), 1e9)
+    shape = min(max(estimate.shape, _MIN), 1e9)
+    days = min(max(estimate.days, _MIN), 1e9)
     return f"{max(fetched, 0) // 1000} {shape:.6f} {days:.6f}"
 
 
@@ -195,8 +195,8 @@ def _stored_estimate(datum: CrawlDatum) -> tuple[int, ChangeRateEstimate] | None
     found = _TEXT.fullmatch(datum.metadata.get(VISITS_KEY, ""))
     if found is None:
         return None
-    shape = max(float(found["shape"]), _LEAST)
-    days = max(float(found["days"]), _LEAST)
+    shape = max(float(found["shape"]), _MIN)
+    days = max(float(found["days"]), _MIN)
     return int(found["visited"]), ChangeRateEstimate(shape, days)
 
 

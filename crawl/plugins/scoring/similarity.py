@@ -39,7 +39,7 @@ GOAL = file(
 STOPWORDS = file(
     "scoring.similarity.stopword.file", "stopwords.txt", "Words that say nothing, one a line."
 )
-MOST_WORDS = integer(
+MAX_WORDS = integer(
     "scoring.similarity.max.words",
     20000,
     "So many words of a page are compared with the goal.",
@@ -53,11 +53,11 @@ class SimilarityScoring(ScoringFilter):
     """The score of a URL is how well the pages that link to it fit the goal."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (GOAL, STOPWORDS, MOST_WORDS)
+    properties: ClassVar[tuple[Property[Any], ...]] = (GOAL, STOPWORDS, MAX_WORDS)
 
     def __init__(self, config: Config) -> None:
         self._stopwords = {line.text.strip().casefold() for line in rule_lines(config, STOPWORDS)}
-        self._most = config[MOST_WORDS]
+        self._most = config[MAX_WORDS]
         goal = " ".join(line.text for line in rule_lines(config, GOAL))
         self._goal = self._counts(goal)
         self._length = _length(self._goal)

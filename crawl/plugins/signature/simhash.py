@@ -18,7 +18,7 @@ from crawl.model.parse import Parse
 from crawl.plugins.signature.md5 import MD5Signature
 
 _WORD = re.compile(r"[^\W_]+")
-_MOST_FEATURES = 100_000
+_MAX_FEATURES = 100_000
 """Of a text without end the beginning must do."""
 
 
@@ -29,7 +29,7 @@ class SimhashSignature(MD5Signature):
         words = _WORD.findall(parse.text.lower()) if parse is not None else []
         if not words:
             return super().calculate(content, parse)
-        pairs = pairwise(words[: _MOST_FEATURES + 1]) if len(words) > 1 else [(words[0], "")]
+        pairs = pairwise(words[: _MAX_FEATURES + 1]) if len(words) > 1 else [(words[0], "")]
         features = Counter(pairs)
         hashes = b"".join(
             blake2b(f"{one} {other}".encode("utf-8", "replace"), digest_size=8).digest()

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from crawl.urls.columns import ColumnBytes, Integers
 
 _SCHEME_SLASHES = 2
-_MOST_DELIMITERS = 64
+_MAX_DELIMITERS = 64
 """URLs with more are few, and left to the row."""
 _ROWS_AT_ONCE = 16384
 """So many fit in a processor's cache, at twice the speed of a long column."""
@@ -38,7 +38,7 @@ def _part_may_repeat(characters: ColumnBytes, times: int, depth: int) -> npt.NDA
     keys = _keys(characters, delimiters, counts)
     for count in np.unique(counts[enough]):
         rows = np.flatnonzero(counts == count)
-        if count > _MOST_DELIMITERS:
+        if count > _MAX_DELIMITERS:
             dubious[rows] = True
             continue
         of_rows = np.sort(keys[first_of_row[rows][:, None] + np.arange(count)], axis=1)

@@ -33,7 +33,7 @@ MAX_LENGTH: Property[int] = integer(
     minimum=1,
 )
 
-_MOST_PASSES = 10
+_MAX_PASSES = 10
 
 
 class RegexURLNormalizer(URLNormalizer):
@@ -58,7 +58,7 @@ class RegexURLNormalizer(URLNormalizer):
     def normalize(self, url: str, scope: Scope) -> str | None:
         rules, _ = self._rules[scope]
         settling = url
-        for _ in range(_MOST_PASSES):
+        for _ in range(_MAX_PASSES):
             if len(settling) > self._max_length:
                 return url
             before = settling

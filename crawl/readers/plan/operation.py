@@ -9,7 +9,7 @@ from crawl.operations.amounts import format_bytes, format_count, format_time
 from crawl.operations.operation import Asked, Operation, Place
 from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
-from crawl.planning.cluster import EXAMPLE_PRICES, HOURS_A_DAY
+from crawl.planning.cluster import EXAMPLE_PRICES, HOURS_PER_DAY
 from crawl.planning.executors import NoRoom, spark_settings
 from crawl.readers.plan.options import PlanOptions
 
@@ -78,7 +78,7 @@ def _facts(capacity: Capacity) -> Iterator[list[object]]:
     storage = plan.storage
     passing = max((phase.work for phase in plan.phases), key=lambda work: work.driver_bytes)
     yield ["nodes", f"{plan.nodes:,} of {node.cores} cores and {format_bytes(node.memory_bytes)}"]
-    yield ["busy", f"{plan.hours_per_day:.3g} of {HOURS_A_DAY:g} hours a day"]
+    yield ["busy", f"{plan.hours_per_day:.3g} of {HOURS_PER_DAY:g} hours a day"]
     yield ["pages a day", format_count(demand.pages_per_day)]
     yield ["every URL once in", f"{demand.urls / demand.pages_per_day:,.3g} days"]
     yield ["CrawlDb", f"{format_bytes(storage.updatedb)} in {demand.snapshots} snapshots"]

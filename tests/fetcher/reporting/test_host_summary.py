@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.fetcher.reporting.host_summary import MOST_HOSTS, HostSummaries, HostSummary
+from crawl.fetcher.reporting.host_summary import MAX_HOSTS, HostSummaries, HostSummary
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.status import Status
@@ -29,8 +29,8 @@ def test_records_add_up_by_host() -> None:
 
 def test_only_the_largest_are_reported() -> None:
     hosts = HostSummaries()
-    for n in range(MOST_HOSTS + 10):
+    for n in range(MAX_HOSTS + 10):
         for _ in range(1 + (n == 55)):
             hosts.observe(record(f"h{n}.org", Status.FETCH_SUCCESS))
-    assert len(hosts.largest()) == MOST_HOSTS
+    assert len(hosts.largest()) == MAX_HOSTS
     assert hosts.largest()[0].host == "h55.org"

@@ -19,8 +19,9 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.model.value import replace
 from crawl.phases.dedup import run as dedup
-from crawl.phases.dedup.options import DedupOptions, DedupResult
+from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.dedup.rules import DEFAULT_ORDER
+from crawl.phases.dedup.run import DedupResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import number_of
 from crawl.tables.runner import InProcess

@@ -204,7 +204,7 @@ def test_the_text_of_the_latest_segment_counts_in_any_order(tmp_path: Path) -> N
 def test_a_long_chain_is_one_cluster_whatever_the_tasks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("crawl.phases.dedup.run._ROWS_A_DESTINATION", 10)
+    monkeypatch.setattr("crawl.phases.dedup.run._ROWS_PER_DESTINATION", 10)
     # neighbours differ by one bit, the ends by 60
     simhashes = [((1 << n) - 1).to_bytes(8, "little") for n in range(61)]
     records = {f"http://h{n}.org/": page(each) for n, each in enumerate(simhashes)}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from crawl.phases.dedup.text_difference import MOST_CHANGES, Change, difference_of
+from crawl.phases.dedup.text_difference import MAX_CHANGES, Change, difference_of
 
 
 def test_the_words_that_differ() -> None:
@@ -19,6 +19,6 @@ def test_long_differences_are_bounded() -> None:
     one = " ".join(f"a{n} same" for n in range(3000))
     other = " ".join(f"b{n} same" for n in range(3000))
     found = difference_of(one, other)
-    assert len(found.changes) == MOST_CHANGES and found.left_out > 700 and found.is_cut
+    assert len(found.changes) == MAX_CHANGES and found.left_out > 700 and found.is_cut
     (change,) = difference_of("x" * 5000, "y").changes
     assert len(change.one) < 300

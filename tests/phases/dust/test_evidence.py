@@ -51,7 +51,7 @@ def test_many_hosts_of_a_middle_size_are_thinned_too(
     monkeypatch.setattr(evidence, "_thinned", counted)
     halvings: dict[int, int] = {}
     found = evidence._gather(PLAIN, _rows(hosts, rows), halvings)
-    most = max(ALL_ROWS, 2 * hosts * evidence._LEAST_ROWS)
+    most = max(ALL_ROWS, 2 * hosts * evidence._MIN_ROWS)
     assert max(held) <= 2 * most + 700
     assert found.num_rows <= most
     left, counts = np.unique(found["host"].to_numpy(), return_counts=True)

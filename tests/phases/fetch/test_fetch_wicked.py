@@ -23,7 +23,7 @@ from tests.phases.webs import fetched, listed
 EACH = 3
 """Hosts of every route."""
 HONEST_HOSTS, HONEST_PAGES = 20, 10
-MOST_MIB = 1024
+MAX_MIB = 1024
 
 FETCH = """
 import json, sys
@@ -78,7 +78,7 @@ def test_every_wicked_page_has_a_record_and_honest_ones_are_fetched(
     }
     assert wrong == {}
     assert rows.keys().isdisjoint(dead)
-    assert peak_mib < MOST_MIB
+    assert peak_mib < MAX_MIB
 
 
 def _fetch(address: str, plugin: str, server: WickedServer, urls: list[str]) -> int:

@@ -15,7 +15,7 @@ from crawl.phases.fetch.tasks import (
     strictest_pause,
 )
 from crawl.planning.capacity import ROBOTS_BYTES
-from crawl.planning.demand import ROBOTS_ROWS_A_BUCKET, Demand
+from crawl.planning.demand import ROBOTS_ROWS_PER_BUCKET, Demand
 from crawl.robots.stored import StoredAnswer
 from crawl.storage.robots_store import answers_table, to_answers
 from crawl.storage.server_pauses import ServerPause, pauses_table, to_pauses
@@ -104,7 +104,7 @@ def test_a_bucket_is_bounded_and_fifty_million_hosts_fit_into_those_of_their_cra
     """10 billion URLs, as `crawl plan` deals them to buckets, and a robots.txt of 2 kB each."""
     demand = Demand(urls=10e9, hosts=50e6, pages_per_day=1e9)
     each = demand.hosts / demand.bucket_count
-    assert 2 * each < BUCKET_ROWS == ROBOTS_ROWS_A_BUCKET
+    assert 2 * each < BUCKET_ROWS == ROBOTS_ROWS_PER_BUCKET
     assert 2 * each * ROBOTS_BYTES < BUCKET_BYTES
     one = answers_table([StoredAnswer("http://a.org", NOW, NOW + 1, 200, "u", b"")])
     rows = one.take(pa.array([0] * (BUCKET_ROWS + 1)))

@@ -26,7 +26,7 @@ from crawl.tables.exchange import Outbox, Received
 from tests.phases.made import datum
 
 ROWS = 400_000
-MOST_MIB = 160
+MAX_MIB = 160
 """It is some 90; whoever holds all records needs some 460."""
 
 SELECT = """
@@ -53,7 +53,7 @@ def peak_mib():
 
 folder, rows = Folder(sys.argv[1]), int(sys.argv[2])
 exchange._BLOCK_ROWS = collect._ROWS_AT_ONCE = 1 << 14
-exchange._MOST_IN_MEMORY, lists._MOST_BYTES = 4 << 20, 8 << 20
+exchange._MAX_IN_MEMORY, lists._MAX_BYTES = 4 << 20, 8 << 20
 pa.set_cpu_count(1)
 
 
@@ -96,7 +96,7 @@ def test_a_giant_host_without_a_cap(tmp_path: Path) -> None:
     )
     peak, longest, rows, path = done.stdout.split()
     assert (longest, int(rows)) == ("giant.org", ROWS)
-    assert int(peak) < MOST_MIB
+    assert int(peak) < MAX_MIB
     # every record is there once, and the list is written by row groups in another order
     file = pq.ParquetFile(tmp_path / path)
     assert file.num_row_groups > ROWS >> 15
@@ -138,7 +138,7 @@ def test_a_list_on_heaps_has_every_row_once_in_an_order_by_chance(
     for start in range(0, 2000, 100):
         rows = to_table((url, "h.org", datum()) for url in urls[start : start + 100])
         outbox.send_all(LISTS, rows, 0)
-    monkeypatch.setattr(lists, "_MOST_BYTES", 8000)
+    monkeypatch.setattr(lists, "_MAX_BYTES", 8000)
     monkeypatch.setattr(lists, "_HEAPS", 3)  # so that heaps are parted again
     folder = Folder(str(tmp_path))
     found = []

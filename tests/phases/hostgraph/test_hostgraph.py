@@ -50,12 +50,12 @@ SETTINGS = settings(max_examples=scaled(40), deadline=None)
 def small_tasks() -> Iterator[None]:
     """Ranges, tasks and blocks of a few rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(names, "_NAMES_A_RANGE", 2)
+        patch.setattr(names, "_NAMES_PER_RANGE", 2)
         patch.setattr(names, "_SAMPLED", 3)
         patch.setattr(links, "EDGE_GROUP_ROWS", 2)
         patch.setattr(edges, "_MAX_ROWS", 2)
-        patch.setattr(ranking, "_EDGES_A_TASK", 1)
-        patch.setattr(listing, "_ROWS_A_RANGE", 2)
+        patch.setattr(ranking, "_EDGES_PER_TASK", 1)
+        patch.setattr(listing, "_ROWS_PER_RANGE", 2)
         patch.setattr(common_crawl, "RANKS_AT_ONCE", 2)
         patch.setattr(graph_dump, "RANKS_AT_ONCE", 2)
         yield

@@ -83,7 +83,7 @@ def test_scores_are_those_of_the_formula(
         pages.setdefault(of, []).append(to)
     add_parse(directory, SEGMENT, pages)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_EDGES_A_TASK", edges_a_task)
+        patch.setattr(ranking, "_EDGES_PER_TASK", edges_a_task)
         patch.setattr(edges, "_MAX_ROWS", file_rows)
         patch.setattr(vectors, "_MAX_IN_MEMORY", 8 * file_rows)
         build(directory, crawldb__file__rows=file_rows, crawldb__buckets=3, **ALL_LINKS)
@@ -168,7 +168,7 @@ def test_scores_become_those_of_the_crawldb(tmp_path: Path, file_rows: int) -> N
 def test_lists_are_of_the_whole_graph(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rows_a_range: int
 ) -> None:
-    monkeypatch.setattr(listing, "_ROWS_A_RANGE", rows_a_range)
+    monkeypatch.setattr(listing, "_ROWS_PER_RANGE", rows_a_range)
     directory = CrawlDir(str(tmp_path / "crawl"))
     chance = random.Random(7)
     urls = [f"http://{'abcdef'[n % 6]}{n % 2}.x{n % 3}.org/{n}" for n in range(40)]

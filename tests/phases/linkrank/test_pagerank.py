@@ -94,7 +94,7 @@ def test_ranks_are_those_of_networkx(
     urls = sorted({url for link in links for url in link})
     seeds = data.draw(st.none() | st.sets(st.sampled_from(urls), min_size=1)) if urls else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_EDGES_A_TASK", 1)
+        patch.setattr(ranking, "_EDGES_PER_TASK", 1)
         directory = made(folder, links, buckets, file_rows)
         listed = None if seeds is None else list_file(folder, *seeds)
         done = rank(directory, seeds=listed, **EXACTLY)
@@ -118,7 +118,7 @@ def test_denied_pages_have_no_say(
     denied = data.draw(st.sets(st.sampled_from(urls), min_size=1))
     seeds = data.draw(st.none() | st.sets(st.sampled_from(urls), min_size=1))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_EDGES_A_TASK", 1)
+        patch.setattr(ranking, "_EDGES_PER_TASK", 1)
         patch.setattr(edges, "_MAX_ROWS", 2)
         directory = made(folder, links, buckets, 3)
         options = {
@@ -164,7 +164,7 @@ def test_by_domain_as_by_the_kernel(
     urls = sorted({url for link in links for url in link})
     seeds = data.draw(st.none() | st.sets(st.sampled_from(urls), min_size=1)) if urls else None
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ranking, "_EDGES_A_TASK", data.draw(st.sampled_from([1, 100])))
+        patch.setattr(ranking, "_EDGES_PER_TASK", data.draw(st.sampled_from([1, 100])))
         directory = made(folder, links, buckets, file_rows)
         listed = None if seeds is None else list_file(folder, *seeds)
         done = rank(directory, by_domain=True, seeds=listed, **EXACTLY)

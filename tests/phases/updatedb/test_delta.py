@@ -109,7 +109,7 @@ def test_a_delta_of_any_size_is_read_in_ranges(
     folder = Folder(str(tmp_path))
     bundle = DeltaBundle(tuple(written(folder, 3)))
     received = sent(folder, [bundle])[bucket_of("h1.org", BUCKETS)]
-    monkeypatch.setattr(ranges, "_MOST_BYTES", 300)
+    monkeypatch.setattr(ranges, "_MAX_BYTES", 300)
     parts = list(NewRows.received(received, UPDATES, "url").ranges())
     assert len(parts) > 2
     key = itemgetter("url", "origin")

@@ -159,7 +159,7 @@ def test_an_updatedb_comes_to_the_same_in_fewer_rows(
             if not combines:
                 patch.setattr(ScoringChain, "may_combine_links", False)
             patch.setattr(delta, "_ROWS_AT_ONCE", rows_at_once)
-            patch.setattr(ranges, "_MOST_BYTES", range_bytes)
+            patch.setattr(ranges, "_MAX_BYTES", range_bytes)
             crawl = Crawl(Path(folder), known, buckets=2)
             for name, parsed in zip((S1, S2), segments, strict=False):
                 answers = [(url, fetched()) for url in pages]

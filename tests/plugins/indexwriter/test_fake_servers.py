@@ -184,7 +184,7 @@ def test_a_malformed_answer_is_told(either: FakeServer, body: bytes, tmp_path: P
 def test_an_endless_answer_is_not_read(
     either: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(http_server, "_MOST_BYTES", 1 << 20)
+    monkeypatch.setattr(http_server, "_MAX_BYTES", 1 << 20)
     either.faults = [Said(200, b"{" * (2 << 20))]
     with pytest.raises(StorageError, match="longer than 1 MiB"):
         _fill(_writer(either), tmp_path, "a")

@@ -7,7 +7,7 @@ from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.model.content import Content
 from crawl.model.parse import Parse
-from crawl.parsing.fields.extraction import LONGEST_VALUE, MOST_VALUES
+from crawl.parsing.fields.extraction import LONGEST_VALUE, MAX_VALUES
 from crawl.parsing.fields.stored import EXPLAINED_KEY, explained_fields
 from crawl.plugins.parsefilter.fields import FieldsParseFilter
 from crawl.testing.parsefilter_contract import URL, ParseFilterContract, a_page
@@ -145,7 +145,7 @@ def test_why_nothing_was_found_is_told() -> None:
 
 
 def test_values_are_bounded_and_what_is_cut_is_counted() -> None:
-    many = "<ul>" + "<a>x</a>" * (MOST_VALUES + 7) + "</ul><p>" + "y" * (LONGEST_VALUE + 9)
+    many = "<ul>" + "<a>x</a>" * (MAX_VALUES + 7) + "</ul><p>" + "y" * (LONGEST_VALUE + 9)
     rules = """
     [[rule]]
     hosts = "*"
@@ -156,7 +156,7 @@ def test_values_are_bounded_and_what_is_cut_is_counted() -> None:
     css = "p"
     """
     parse = filtered(many, "https://a.org/", rules)
-    assert parse.metadata["field.tags"].count("x") == MOST_VALUES
+    assert parse.metadata["field.tags"].count("x") == MAX_VALUES
     assert len(parse.metadata["field.long"]) == LONGEST_VALUE
     assert parse.counts["fields.cut.tags"] == 7 and parse.counts["fields.cut.long"] == 1
 

@@ -181,7 +181,7 @@ def fingerprint_keys(values: Keys, most: int, expected: int) -> Keys:
     blocks = most + 1
     while (
         64 * (blocks - most) // blocks < np.log2(max(2, expected)) - 2
-        and comb(blocks + 1, most) <= _MOST_TABLES
+        and comb(blocks + 1, most) <= _MAX_TABLES
     ):
         blocks += 1
     edges = np.linspace(0, 64, blocks + 1).astype(int).tolist()
@@ -194,7 +194,7 @@ def fingerprint_keys(values: Keys, most: int, expected: int) -> Keys:
     return keys
 
 
-_MOST_TABLES = 56
+_MAX_TABLES = 56
 
 
 def _send_keys(

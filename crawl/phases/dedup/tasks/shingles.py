@@ -25,7 +25,7 @@ texts that have nine tenths in common the share is known to 1.3%."""
 WORDS = 3
 """Of a shingle: one word in ten changed leaves 57% of them in common, and texts of the same
 language that have nothing to do with each other share next to none."""
-_MOST_BYTES = 400_000
+_MAX_BYTES = 400_000
 """Of a text without end the beginning must do."""
 _BATCH_BYTES = 1 << 20
 _BASE = np.uint64(0x9FB21C651E98DF25)
@@ -58,7 +58,7 @@ class Samples:
 
 def sample_texts(texts: pa.Array[Any]) -> Samples:
     """The samples of a column of texts; an empty one for a text without a word."""
-    short: Any = pc.binary_slice(cast("Any", texts.cast(pa.binary())), 0, _MOST_BYTES)
+    short: Any = pc.binary_slice(cast("Any", texts.cast(pa.binary())), 0, _MAX_BYTES)
     lengths = np.diff(column_bytes(short).offsets)
     ends = np.flatnonzero(np.diff(np.cumsum(lengths) // _BATCH_BYTES, append=-1))
     parts: list[npt.NDArray[np.uint32]] = []

@@ -38,7 +38,7 @@ _SKETCHED: dict[str, pa.DataType] = {
     "sample": pa.binary(),
 }
 _NO_BOUND = np.uint32(0xFFFFFFFF)
-_MOST_CENTRES = 50
+_MAX_CENTRES = 50
 """Of what sketches connect: whoever is near none of them stays what it is."""
 _PAIRS_AT_ONCE = 4096
 _MOSTLY_OWN = 0.8
@@ -195,7 +195,7 @@ def find_stars(job: StarsJob, destination: int, received: Received) -> StarsTask
     cluster, node, order = _in_order(job, received)
     centre = np.full(len(node), -1, np.int64)
     doubtful = DoubtfulPairs(job.doubtful)
-    for _ in range(_MOST_CENTRES):
+    for _ in range(_MAX_CENTRES):
         left = order[centre[order] < 0]
         first = np.flatnonzero(np.diff(cluster[left], prepend=-1))
         several = np.diff(first, append=len(left)) > 1

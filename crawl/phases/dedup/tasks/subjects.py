@@ -24,7 +24,7 @@ from crawl.urls.columns import column_bytes
 TITLE_SHARE = 0.5
 """Of a host's titles: a word that as many have is of the site, not of the page."""
 _TITLE_PAGES = 4
-_MOST_WORDS = 32
+_MAX_WORDS = 32
 """Of a title."""
 _HEADING_WORDS = 12
 """A first line of more is a sentence."""
@@ -43,7 +43,7 @@ _POSITION = np.uint64(0xD6E8FEB86659FD93)
 def subject_words(title: str) -> list[str]:
     """The words of a title or heading by which it is compared."""
     plain = _NUMBERING.sub("", title.lower().strip(), count=1) or title.lower()
-    words = [word.strip(_EDGES) for word in plain.split()[:_MOST_WORDS]]
+    words = [word.strip(_EDGES) for word in plain.split()[:_MAX_WORDS]]
     return [word for word in words if any(map(str.isalnum, word))]
 
 

@@ -31,7 +31,7 @@ _HOST_ROWS = 2_000_000
 group is, whole, so that none is torn and the shares stay what they are."""
 _ALL_ROWS = 16_000_000
 """The same for all hosts of a bucket: where they have more, each is left fewer."""
-_LEAST_ROWS = 64
+_MIN_ROWS = 64
 """Rows that every host is left, however many hosts there are."""
 
 
@@ -82,7 +82,7 @@ def _fitting(rows: pa.Table, halvings: dict[int, int]) -> pa.Table:
     while rows.num_rows > most_of_host:
         _halve(halvings, rows, most_of_host)
         rows = _thinned(rows, halvings)
-        if rows.num_rows <= _ALL_ROWS or most_of_host <= _LEAST_ROWS:
+        if rows.num_rows <= _ALL_ROWS or most_of_host <= _MIN_ROWS:
             break
         most_of_host //= 2
     return rows

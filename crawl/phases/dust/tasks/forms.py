@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.urls.columns import ColumnBytes, column_bytes
-from crawl.urls.dust import MOST_NAME
+from crawl.urls.dust import MAX_NAME
 from crawl.urls.text_hashes import Numbers, Places, TextHashes, mixed
 
 Mask = npt.NDArray[np.bool_]
@@ -145,7 +145,7 @@ class UrlForms:
     def nameable(self) -> Mask:
         """Which pieces have a name that a rule can have, as far as its length tells."""
         lengths = self.pieces.name_ends - self.pieces.starts
-        return (lengths > 0) & (lengths <= MOST_NAME)
+        return (lengths > 0) & (lengths <= MAX_NAME)
 
 
 def _positions(text: ColumnBytes, byte: str) -> RowPlaces:

@@ -52,7 +52,7 @@ _SALTS: dict[str, np.uint64] = {
     name: np.uint64(number_of(f"dust {name}"))
     for name in ("authority", "path", "fragment", "bare", "index", "slash", "case")
 }
-_LEAST_ROWS = 2
+_MIN_ROWS = 2
 """A name that occurs in fewer URLs at a time cannot be shown to make no difference."""
 _INDEX_LENGTH = 16
 
@@ -247,7 +247,7 @@ class _Chunk:
         distinct, examples, inverse, counts = np.unique(
             of_host, return_index=True, return_inverse=True, return_counts=True
         )
-        keeps: Mask = counts >= _LEAST_ROWS
+        keeps: Mask = counts >= _MIN_ROWS
         for place in np.flatnonzero(keeps).tolist():
             example = int(examples[place])
             kind, name = named(example)

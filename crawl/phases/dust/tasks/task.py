@@ -24,7 +24,7 @@ FETCHED = (Status.DB_FETCHED, Status.DB_NOTMODIFIED, Status.DB_DUPLICATE)
 """Statuses of URLs whose content is known by its signature."""
 _CHUNK = 16_384
 """URLs whose bytes are numbered at a time."""
-_MOST_NAMES = 200_000
+_MAX_NAMES = 200_000
 """Rules of a slice that are told apart: the least frequent names are those of sites that make
 them up."""
 
@@ -80,13 +80,13 @@ def slice_rows(job: DustJob, task: DustTask) -> DustRows:
                 continue
         url, host, signature = (as_array(pages[name]) for name in ("url", "host", "signature"))
         add_rows(found, url, host, signature, task.known, search=job.search)
-        if len(found.names) > 2 * _MOST_NAMES:
+        if len(found.names) > 2 * _MAX_NAMES:
             _drop_names(found)
     return found
 
 
 def _drop_names(found: DustRows) -> None:
-    kept = sorted(found.names.items(), key=lambda each: -each[1][2])[:_MOST_NAMES]
+    kept = sorted(found.names.items(), key=lambda each: -each[1][2])[:_MAX_NAMES]
     found.names = dict(kept)
     rules = np.array([rule for (rule, _), _ in kept], np.uint64)
     found.candidates = [

@@ -17,8 +17,8 @@ _TAG_START = re.compile(rb"<(a|link|area|meta)[\s/]", re.I)
 _KEYS = ("dcterms.license", "dcterms.rights", "dc.rights", "dc.license", "copyright", "license")
 _JSON_LICENSE = re.compile(r'"license"\s*:\s*"([^"\\]{1,500})"')
 
-_MOST_LOOKS = 200
-_MOST_HINTS = 10
+_MAX_LOOKS = 200
+_MAX_HINTS = 10
 _FURTHEST = 2_000
 """Bytes between the beginning of a tag and the word."""
 _LONGEST = 500
@@ -31,7 +31,7 @@ def licence_hints(markup: bytes, url: str, metadata: Mapping[str, str]) -> list[
         text = " ".join(hint.split())[:_LONGEST]
         if text:
             found.setdefault(text)
-        if len(found) >= _MOST_HINTS:
+        if len(found) >= _MAX_HINTS:
             break
     return list(found)
 
@@ -41,7 +41,7 @@ def _hints(markup: bytes, url: str, metadata: Mapping[str, str]) -> Iterator[str
         yield from _licence_links(markup, url)
     if b"creativecommons.org/" in markup:
         for number, found in enumerate(_CREATIVE_COMMONS.finditer(markup)):
-            if number >= _MOST_LOOKS:
+            if number >= _MAX_LOOKS:
                 break
             link = found[0].decode("ascii")
             yield f"https:{link}" if link.startswith("//") else link
@@ -61,7 +61,7 @@ def _licence_links(markup: bytes, url: str) -> Iterator[str]:
     that name says. The markup is looked at around the word alone, for it is rare."""
     behind = 0
     for number, found in enumerate(_LICENSE.finditer(markup)):
-        if number >= _MOST_LOOKS:
+        if number >= _MAX_LOOKS:
             return
         start = markup.rfind(b"<", max(behind, found.start() - _FURTHEST), found.start())
         tag = _TAG_START.match(markup, start) if start >= 0 else None

@@ -32,10 +32,10 @@ _JSON_OTHERS = frozenset(
 )
 """Keys of things that have dates of their own."""
 _JSON_OTHER_TYPES = ("Answer", "Comment", "UserComments")
-_MOST_DATES = 10
+_MAX_DATES = 10
 """Of one key that are tried."""
-_MOST_OBJECTS = 2_000
-_MOST_TAGS = 200
+_MAX_OBJECTS = 2_000
+_MAX_TAGS = 200
 _FURTHEST = 2_000
 """Bytes between the beginning of a tag and the word that marks it."""
 _EARLIEST_YEAR = 1600
@@ -80,15 +80,15 @@ def _json_dates(text: str) -> Iterator[str]:
                 for key in _JSON_KEYS:
                     dates[key].extend(_json_texts(thing.get(key)))
                 inner = (each for key, each in thing.items() if key not in _JSON_OTHERS)
-            if len(things) < _MOST_OBJECTS:
+            if len(things) < _MAX_OBJECTS:
                 things.extend(each for each in inner if isinstance(each, dict | list))
         for key in _JSON_KEYS:
-            yield from dates[key][:_MOST_DATES]
+            yield from dates[key][:_MAX_DATES]
 
 
 def _json_texts(value: object) -> Iterator[str]:
     """The texts of a value, which may be a list, a number, or an object that tells its type."""
-    for each in value[:_MOST_DATES] if isinstance(value, list) else (value,):
+    for each in value[:_MAX_DATES] if isinstance(value, list) else (value,):
         said = each.get("@value") if isinstance(each, dict) else each
         if isinstance(said, str):
             yield said
@@ -105,7 +105,7 @@ def _marked_dates(markup: bytes) -> Iterator[str]:
     """Of `<time pubdate datetime=…>`, of elements with the itemprop datePublished, and of `time`
     elements whose class says so. The markup is looked at around the words alone."""
     for number, word in enumerate(_MARK.finditer(markup)):
-        if number >= _MOST_TAGS:
+        if number >= _MAX_TAGS:
             return
         start = markup.rfind(b"<", max(0, word.start() - _FURTHEST), word.start())
         tag = _TAG_START.match(markup, start) if start >= 0 else None

@@ -26,7 +26,7 @@ _ELLIPSES = ("...", "…")
 _SHORT_LINE = 30
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _STOP_WORDS = frozenset(("the", "be", "to", "of", "and", "that", "have", "with"))
-_MOST_WORDS = 200_000
+_MAX_WORDS = 200_000
 """Of which n-grams are counted: those of a longer text, at its beginning."""
 
 SIGNALS: dict[str, pa.DataType] = {
@@ -73,7 +73,7 @@ def signals_of(text: str) -> dict[str, int | float]:
     _repeats(found, "lines", lines, len(text))
     paragraphs = [each.lstrip("\n") for each in text.strip().split("\n\n") if each]
     _repeats(found, "paragraphs", paragraphs, len(text))
-    _n_grams(found, words[:_MOST_WORDS], len(text))
+    _n_grams(found, words[:_MAX_WORDS], len(text))
     return found
 
 

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 _PRIOR = 10
 """So many good answers, and different pages, a host is taken to have had before the first."""
-_MOST_HALVINGS = 30
+_MAX_HALVINGS = 30
 
 Floats = npt.NDArray[np.float64]
 
@@ -30,7 +30,7 @@ def automatic_counts(
     """The bound of each host; `vain` of its requests brought no page."""
     answered = answered_share(requests, vain)
     different = different_share(pages, duplicates_share)
-    halved = 0.5 ** np.minimum(failures, _MOST_HALVINGS)
+    halved = 0.5 ** np.minimum(failures, _MAX_HALVINGS)
     counts = np.ceil(most * (answered * different) ** 2 * halved - 1e-9)
     return np.clip(counts, 1, most).astype(np.int64)
 

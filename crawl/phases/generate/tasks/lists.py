@@ -21,7 +21,7 @@ from crawl.tables.rows_aside import RowsAside
 from crawl.tables.slices import Slice
 from crawl.tables.spill import Spill
 
-_MOST_BYTES = 128 << 20
+_MAX_BYTES = 128 << 20
 """Of rows of a list that are shuffled at once, as they are in memory."""
 _HEAPS = 128
 """That rows are thrown on at once: of each some wait to be put aside."""
@@ -55,16 +55,16 @@ def _shuffled(
     gathered, size = [LISTS.schema.empty_table()], 0
     for table in tables():
         size += table.nbytes
-        if size <= _MOST_BYTES:
+        if size <= _MAX_BYTES:
             gathered.append(table)
         else:
             gathered.clear()
-    if size <= _MOST_BYTES:
+    if size <= _MAX_BYTES:
         rows = pa.concat_tables(gathered).combine_chunks()
         yield rows.take(chance.permutation(rows.num_rows))
         return
     spill = Spill()
-    count = min(_HEAPS, 1 + 2 * size // _MOST_BYTES)
+    count = min(_HEAPS, 1 + 2 * size // _MAX_BYTES)
     heaps = [RowsAside(LISTS.schema, spill) for _ in range(count)]
     for table in tables():
         thrown = chance.integers(0, len(heaps), table.num_rows)

@@ -47,7 +47,7 @@ _COLUMNS = [
 _SEGMENT = LINKDB.names.index("segment")
 _LINKS_AT_ONCE = 400_000
 """Links that a sending task gathers before it sends them: blocks of a few rows are dear."""
-_PAGES_A_TASK = 20_000
+_PAGES_PER_TASK = 20_000
 _GROUPS_AT_ONCE = 16
 """Row groups of parsed pages that are inverted together: what is found once for each distinct
 host or URL is found less often."""
@@ -109,7 +109,7 @@ def send_links_tasks(files: list[PagesFile]) -> list[SendLinksTask]:
     bundle: list[PagesFile] = []
     rows = 0
     for file in files:
-        if bundle and rows + file.rows > _PAGES_A_TASK:
+        if bundle and rows + file.rows > _PAGES_PER_TASK:
             tasks.append(SendLinksTask(tuple(bundle)))
             bundle, rows = [], 0
         bundle.append(file)

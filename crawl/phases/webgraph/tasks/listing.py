@@ -31,7 +31,7 @@ LISTED = RowKind("listed", pa.schema(_COLUMNS))
 _BIN_SHIFT = np.uint64(44)
 """Values of a bin share their leading 20 bits: they differ by less than half a percent."""
 _SIGN = np.uint64(1 << 63)
-_ROWS_A_RANGE = 1 << 20
+_ROWS_PER_RANGE = 1 << 20
 """That are worth a task of their own."""
 
 
@@ -116,7 +116,7 @@ def plan_list(parts: Sequence[BinCounts], most: int | None) -> ListPlan:
 
     def add(rows: int) -> int:
         """The range that has room for so many more."""
-        if sizes[-1] and sizes[-1] + rows > _ROWS_A_RANGE:
+        if sizes[-1] and sizes[-1] + rows > _ROWS_PER_RANGE:
             sizes.append(0)
         sizes[-1] += rows
         return len(sizes) - 1
@@ -127,7 +127,7 @@ def plan_list(parts: Sequence[BinCounts], most: int | None) -> ListPlan:
             break
         total = int(counts[place].sum())
         listed_rows += total
-        if total > _ROWS_A_RANGE and lowest[place] == highest[place]:
+        if total > _ROWS_PER_RANGE and lowest[place] == highest[place]:
             chosen = [add(int(rows)) for rows in counts[place]]
             by_part[place] = np.array(chosen, dtype=np.int32)
             ranges[place] = chosen[0]

@@ -33,7 +33,7 @@ from crawl.urls.domains import registered_domain
 
 Numbers = npt.NDArray[np.int64]
 
-_NAMES_A_RANGE = 1 << 18
+_NAMES_PER_RANGE = 1 << 18
 """That are worth a task of their own."""
 _SAMPLED = 1_024
 """Names of a file that the driver hears of."""
@@ -113,7 +113,7 @@ def bounds_of(samples: Sequence[SampleResult]) -> tuple[str, ...]:
     if not weighted:
         return ()
     sums = np.cumsum([weight for _, weight in weighted])
-    ranges = -(-int(sums[-1]) // _NAMES_A_RANGE)
+    ranges = -(-int(sums[-1]) // _NAMES_PER_RANGE)
     cuts = np.searchsorted(sums, sums[-1] * np.arange(1, ranges) / ranges)
     chosen = {weighted[place][0] for place in cuts.tolist()} - {weighted[0][0]}
     return tuple(name.decode() for name in sorted(chosen))

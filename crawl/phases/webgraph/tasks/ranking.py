@@ -21,7 +21,7 @@ from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.tables.bucket_files import BucketTarget, write_bucket
 
-_EDGES_A_TASK = 1 << 21
+_EDGES_PER_TASK = 1 << 21
 """That are worth a task of their own."""
 
 
@@ -69,7 +69,7 @@ def rank_tasks(graph: StoredGraph) -> list[RankTask]:
     begin = edges = 0
     for part in range(len(graph.nodes)):
         edges += graph.edges[part].rows if part in graph.edges else 0
-        if edges >= _EDGES_A_TASK or part == len(graph.nodes) - 1:
+        if edges >= _EDGES_PER_TASK or part == len(graph.nodes) - 1:
             tasks.append(RankTask(range(begin, part + 1), edges))
             begin, edges = part + 1, 0
     return tasks

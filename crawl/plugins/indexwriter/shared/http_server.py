@@ -27,11 +27,11 @@ PASSING = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Statuses of a server that may do better soon."""
 
 _CONNECT_SECONDS = 10.0
-_MOST_BYTES = 64 << 20
+_MAX_BYTES = 64 << 20
 """Of an answer."""
 _SHOWN = 300
 """Characters of what a server says, in a message."""
-_MOST_TOLD = 64 << 10
+_MAX_TOLD = 64 << 10
 """Bytes of a body among which those are that a message shows."""
 _NO_SECRETS = SecretMask()
 _LASTING = frozenset(
@@ -77,7 +77,7 @@ class ServerAnswer:
         error = content.get("error") if isinstance(content, dict) else None
         if isinstance(error, dict):
             error = error.get("reason") or error.get("msg") or error.get("type")
-        text = error if error else self.body[:_MOST_TOLD].decode("utf-8", "replace")
+        text = error if error else self.body[:_MAX_TOLD].decode("utf-8", "replace")
         return f"{self.status} {self.shown(text)}".strip()
 
     def shown(self, text: object) -> str:
@@ -175,7 +175,7 @@ class HttpServer:
         retry_after: list[str] = []
 
         def take(piece: bytes) -> int:
-            if len(answer) + len(piece) > _MOST_BYTES:
+            if len(answer) + len(piece) > _MAX_BYTES:
                 return -1  # which ends the exchange
             answer.extend(piece)
             return len(piece)
@@ -241,5 +241,5 @@ class HttpServer:
         if code == pycurl.E_OPERATION_TIMEDOUT:
             text = f"no answer within {self._settings.timeout_seconds:g} s ({text})"
         elif code == pycurl.E_WRITE_ERROR:
-            text = f"its answer is longer than {_MOST_BYTES >> 20} MiB"
+            text = f"its answer is longer than {_MAX_BYTES >> 20} MiB"
         return _Failure(address, text, code in _LASTING)

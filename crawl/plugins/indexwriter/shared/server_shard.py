@@ -19,7 +19,7 @@ VERSION_CONFLICTS = "version_conflicts"
 REJECTED = "rejected"
 
 _KIND = re.compile(r"[a-z0-9_]{1,60}")
-_MOST_KINDS = 20
+_MAX_KINDS = 20
 """Reasons that are counted by name: a server may think of any number."""
 
 
@@ -96,7 +96,7 @@ class ServerShard:
                 f"{address} does not delete {printable(change.url, 200)}: {printable(said)}"
             )
         if not _KIND.fullmatch(kind) or (
-            kind not in self._kinds and len(self._kinds) >= _MOST_KINDS
+            kind not in self._kinds and len(self._kinds) >= _MAX_KINDS
         ):
             kind = "other"
         self._kinds.add(kind)

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from crawl.interfaces.protocol import Failure, Response
 from crawl.plugins.protocol.http_base import HttpBase, OutgoingRequest
 
-_MOST_SERVERS = 10_000
+_MAX_SERVERS = 10_000
 
 
 class LenientClient:
@@ -33,7 +33,7 @@ class LenientClient:
         """Has answers of the server read by this client from now on."""
         with self._lock:
             self._origins[origin] = None
-            if len(self._origins) > _MOST_SERVERS:
+            if len(self._origins) > _MAX_SERVERS:
                 self._origins.popitem(last=False)
 
     def is_for(self, origin: str) -> bool:

@@ -29,7 +29,7 @@ from crawl.plugins.protocol.shared.content_encoding import BadEncoding, Decoder,
 
 _PIECE = 64 * 1024
 """Bytes decoded at a time: what a decompression bomb may cost beyond the limit."""
-_MOST_PIECES = 1000
+_MAX_PIECES = 1000
 """When there are more pieces they are joined: a piece of two bytes takes fifty."""
 
 
@@ -119,7 +119,7 @@ class Body:
 
     def _add(self, piece: bytes) -> None:
         self._pieces.append(piece)
-        if len(self._pieces) > _MOST_PIECES:
+        if len(self._pieces) > _MAX_PIECES:
             self._blocks = self._blocks or []
             self._blocks.append(b"".join(self._pieces))
             self._pieces.clear()

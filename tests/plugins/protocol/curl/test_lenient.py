@@ -58,7 +58,7 @@ class TestHttpRequests(HttpCase):
 
 
 def test_only_so_many_servers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lenient, "_MOST_SERVERS", 2)
+    monkeypatch.setattr(lenient, "_MAX_SERVERS", 2)
     client = LenientClient(_no_client)
     for number in range(4):
         client.remember(f"http://{number}.org")
