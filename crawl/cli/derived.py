@@ -250,9 +250,9 @@ class _Call:
     def _lines(self, asked: Asked) -> Iterator[Iterator[str] | None]:
         """The lines that are answered one by one, where they come from stdin or clients."""
         face = self._face
+        if face.listen is None and (face.listen_address is not None or face.keep_open):
+            raise UsageError("--listen-address and --keep-client-cnx-open go with --listen")
         if face.listen is None and not face.stdin:
-            if face.listen_address is not None or face.keep_open:
-                raise UsageError("--listen-address and --keep-client-cnx-open go with --listen")
             yield None
             return
         from crawl.cli.line_server import Listen, incoming_urls

@@ -7,23 +7,21 @@ see one polite visitor, however many clients there are.
 
 from __future__ import annotations
 
-import functools
 import io
 import socket
 import socketserver
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from queue import Empty, SimpleQueue
-from typing import Any, TypeVar
 
 import click
 
 from crawl.cli.output import remark
-from crawl.cli.url_lines import requested_urls
+from crawl.cli.url_lines import stdin_lines
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.operations.interrupt import sigterm_interrupts
 
@@ -34,8 +32,6 @@ PATIENCE_SECONDS = 300.0
 _AT_ONCE = 1 << 16
 _SHORTEST_WAIT_SECONDS = 0.001
 _POLL_SECONDS = 0.5
-
-Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,41 +52,6 @@ class Listen:
         return cls(port, address or LOOPBACK, keep_open)
 
 
-def listen_options(command: Command) -> Command:
-    """Adds --listen and what goes with it; the command is called with `listen`."""
-
-    @click.option(
-        "--listen",
-        "port",
-        type=click.IntRange(0, 65535),
-        metavar="PORT",
-        help="Read URLs from clients of this TCP port, until Ctrl-C; 0: a free one.",
-    )
-    @click.option(
-        "--listen-address",
-        "address",
-        metavar="ADDRESS",
-        help=f"With --listen: where (default: {LOOPBACK}, for clients of this machine only).",
-    )
-    @click.option(
-        "--keep-client-cnx-open",
-        "keep_open",
-        is_flag=True,
-        help="With --listen: answer a client's lines until it goes or is silent for"
-        f" {PATIENCE_SECONDS / 60:.0f} minutes, not the first one only.",
-    )
-    @functools.wraps(command)
-    def wrapped(
-        *args: Any, port: int | None, address: str | None, keep_open: bool, **kwargs: Any
-    ) -> Any:
-        if port is None and (address is not None or keep_open):
-            raise UsageError("--listen-address and --keep-client-cnx-open go with --listen")
-        listen = None if port is None else Listen(port, address or LOOPBACK, keep_open)
-        return command(*args, listen=listen, **kwargs)
-
-    return wrapped  # type: ignore[return-value]
-
-
 @contextmanager
 def incoming_urls(
     arguments: Sequence[str], *, from_stdin: bool, listen: Listen | None
@@ -100,7 +61,7 @@ def incoming_urls(
     if (bool(arguments), from_stdin, listen is not None).count(True) != 1:
         raise UsageError("give either URLs or --stdin or --listen")
     if listen is None:
-        yield requested_urls(arguments, from_stdin=from_stdin)
+        yield stdin_lines()
         return
     with sigterm_interrupts(), started(listen) as server:
         try:

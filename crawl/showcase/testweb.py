@@ -62,22 +62,16 @@ class WickedTableOptions:
 
 @dataclass(frozen=True, slots=True)
 class ServedWeb:
-    """A web that can be crawled from now on."""
+    """A web: as soon as it can be crawled, and once more when it is served no longer."""
 
     seeds: tuple[str, ...]
     port: int
+    visitors: dict[str, dict[str, float | None]] | None = None
+    """How polite they were: by the product token of a visitor's User-Agent what was measured, None
+    where there was nothing to measure. None while the web is served."""
 
 
-@dataclass(frozen=True, slots=True)
-class VisitorsReport:
-    """How polite its visitors were."""
-
-    visitors: dict[str, dict[str, float | None]]
-    """By the product token of a visitor's User-Agent, what was measured; None where there was
-    nothing to measure."""
-
-
-def run(work: Work, options: TestwebOptions) -> Iterator[ServedWeb | VisitorsReport]:
+def run(work: Work, options: TestwebOptions) -> Iterator[ServedWeb]:
     from crawl.synthetic.web import Settings, Web, WebServer
     from crawl.synthetic.wicked import WickedServer
 
@@ -114,7 +108,8 @@ def run(work: Work, options: TestwebOptions) -> Iterator[ServedWeb | VisitorsRep
         except KeyboardInterrupt:
             pass
         server.stop()
-        yield VisitorsReport(_visitors(server.requests(), server.web))
+        visitors = _visitors(server.requests(), server.web)
+        yield ServedWeb(tuple(seeds), server.port, visitors)
 
 
 def _interrupt(number: int, frame: FrameType | None) -> None:
@@ -158,15 +153,15 @@ def _shortest(found: Sequence[RequestGap]) -> float | None:
     return round(found[0].seconds, 3) if found else None
 
 
-def render(answer: ServedWeb | VisitorsReport, asked: Asked) -> View:
-    if isinstance(answer, ServedWeb):
+def render(answer: ServedWeb, asked: Asked) -> View:
+    visitors = answer.visitors
+    if visitors is None:
         return [Line(seed) for seed in answer.seeds]
-    agents = list(answer.visitors)
+    agents = list(visitors)
     if not agents:
         return [Note("nobody came")]
     rows: list[list[object]] = [
-        [name, *(_cell(answer.visitors[agent][name]) for agent in agents)]
-        for name in answer.visitors[agents[0]]
+        [name, *(_cell(visitors[agent][name]) for agent in agents)] for name in visitors[agents[0]]
     ]
     columns = ["what", *(agent or "(none)" for agent in agents)]
     return [Table("Visitors", columns, rows, is_note=True)]
@@ -176,8 +171,8 @@ def _cell(measure: float | None) -> object:
     return "-" if measure is None else measure
 
 
-def values(answer: ServedWeb | VisitorsReport, asked: Asked) -> dict[str, Any]:
-    if isinstance(answer, ServedWeb):
+def values(answer: ServedWeb, asked: Asked) -> dict[str, Any]:
+    if answer.visitors is None:
         return {"seeds": answer.seeds, "port": answer.port}
     return {"visitors": answer.visitors}
 
@@ -193,7 +188,7 @@ OPERATIONS = (
         name="testweb",
         method="",
         options=TestwebOptions,
-        result=ServedWeb | VisitorsReport,
+        result=ServedWeb,
         run=run,
         render=render,
         values=values,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -11,9 +11,9 @@ import numpy.typing as npt
 from crawl.counters import Counters
 from crawl.model.status import status_label
 from crawl.storage.folder import Folder
-from crawl.storage.layout import encoded
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
+from crawl.tables.value_counts import value_counts
 
 _SCORES_KEPT = 8192
 """Evenly ranked scores kept of each bucket: quantiles are exact for small buckets and
@@ -60,7 +60,7 @@ class CrawlDbStats:
     fetch_interval_s: ColumnRange = field(default_factory=ColumnRange)
     ranked_scores: list[tuple[npt.NDArray[np.float32], float]] = field(default_factory=list)
     """Scores in order, and how many rows each stands for."""
-    hosts: dict[str, Counter[int]] = field(default_factory=dict)
+    hosts: defaultdict[str, Counter[int]] = field(default_factory=lambda: defaultdict(Counter))
     """Records of each host by status; only where asked for."""
 
     def add(self, other: CrawlDbStats) -> None:
@@ -73,7 +73,7 @@ class CrawlDbStats:
         self.fetch_interval_s.add(other.fetch_interval_s)
         self.ranked_scores += other.ranked_scores
         for host, statuses in other.hosts.items():
-            self.hosts.setdefault(host, Counter()).update(statuses)
+            self.hosts[host].update(statuses)
 
     def quantiles(self, wanted: tuple[float, ...]) -> dict[float, float]:
         """The score below which each share of the URLs lies."""
@@ -107,7 +107,9 @@ def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> CrawlDbSta
             stats.fetch_time_ms.take(rows["fetch_time"].to_numpy().view(np.int64))
             stats.fetch_interval_s.take(rows["fetch_interval"].to_numpy())
             if by_host:
-                _count_hosts(stats, encoded(rows["host"]), status)
+                counts = value_counts(rows.select(["host", "status"])).to_pydict()
+                for host, code, count in zip(*counts.values(), strict=True):
+                    stats.hosts[host][code] += count
     stats.ranked_scores = _thinned(scores)
     return stats
 
@@ -135,12 +137,3 @@ def _thinned(
 def _counted(values: npt.NDArray[np.integer]) -> Counter[int]:
     found, counts = np.unique(values, return_counts=True)
     return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
-
-
-def _count_hosts(stats: CrawlDbStats, hosts: object, status: npt.NDArray[np.int8]) -> None:
-    codes = hosts.indices.to_numpy().astype(np.int64)  # type: ignore[attr-defined]
-    names = hosts.dictionary  # type: ignore[attr-defined]
-    pairs, counts = np.unique(codes * 256 + status, return_counts=True)
-    for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
-        code, value = divmod(pair, 256)
-        stats.hosts.setdefault(names[code].as_py(), Counter())[value] += count

@@ -43,19 +43,18 @@ class RobotsDetails:
 
 
 @dataclass(frozen=True, slots=True)
-class RobotsVerdict:
-    """Whether a URL may be fetched."""
+class RobotsAnswer:
+    """Whether a URL may be fetched, or, where they are asked for, the rules themselves."""
 
-    url: str
-    verdict: str
+    url: str = ""
+    verdict: str = ""
     """`allowed`, `not allowed`, or `allowlisted`."""
+    details: RobotsDetails | None = None
+    """The rules; this answer is then about no URL."""
 
     @property
     def is_allowed(self) -> bool:
         return self.verdict != _REFUSED
-
-
-RobotsAnswer = RobotsDetails | RobotsVerdict
 
 
 def run(work: Work, options: RobotsparserOptions) -> Iterator[RobotsAnswer]:
@@ -69,13 +68,13 @@ def run(work: Work, options: RobotsparserOptions) -> Iterator[RobotsAnswer]:
     if details.is_deferred:
         work.remark(f"the host must be left alone for now: {details.basis_text}")
     if options.details or details.is_all:
-        yield details
+        yield RobotsAnswer(details=details)
     for url in _urls_of(options.urls) if work.lines is None else work.lines:
         if is_allowlisted(url, settings.robots_exempt):
-            yield RobotsVerdict(url, "allowlisted")
+            yield RobotsAnswer(url, "allowlisted")
         else:
             is_allowed = isinstance(rules, RobotRules) and rules.allows(url)
-            yield RobotsVerdict(url, "allowed" if is_allowed else _REFUSED)
+            yield RobotsAnswer(url, "allowed" if is_allowed else _REFUSED)
 
 
 def _read_rules(work: Work, robots: str, agents: Sequence[str]) -> RobotRules | Deferred:
@@ -137,36 +136,38 @@ def _read_bytes(path: str, limit: int = -1) -> bytes:
 
 
 def render(answer: RobotsAnswer, asked: Asked) -> View:
-    if isinstance(answer, RobotsVerdict):
+    details = answer.details
+    if details is None:
         return [Cells((f"{answer.verdict}:", answer.url))]
-    lines = [f"# basis: {answer.basis_text}"]
-    if not answer.is_deferred:
-        delay = answer.crawl_delay
+    lines = [f"# basis: {details.basis_text}"]
+    if not details.is_deferred:
+        delay = details.crawl_delay
         lines.append(f"# Crawl-delay: {'none' if delay is None else f'{delay:g}'}")
-        lines += [f"# {line}" for line in answer.rules]
-        lines += [f"# Sitemap: {sitemap}" for sitemap in answer.sitemaps]
+        lines += [f"# {line}" for line in details.rules]
+        lines += [f"# Sitemap: {sitemap}" for sitemap in details.sitemaps]
     return [Cells((line,)) for line in lines]
 
 
 def values(answer: RobotsAnswer, asked: Asked) -> dict[str, Any]:
-    if isinstance(answer, RobotsVerdict):
+    details = answer.details
+    if details is None:
         return {"url": answer.url, "verdict": answer.verdict, "allowed": answer.is_allowed}
-    if answer.is_deferred:
-        return {"robots": answer.robots, "basis": answer.basis, "detail": answer.detail}
+    if details.is_deferred:
+        return {"robots": details.robots, "basis": details.basis, "detail": details.detail}
     return {
-        "robots": answer.robots,
-        "basis": answer.basis,
-        "crawlDelay": answer.crawl_delay,
-        "rules": answer.rules,
-        "sitemaps": answer.sitemaps,
+        "robots": details.robots,
+        "basis": details.basis,
+        "crawlDelay": details.crawl_delay,
+        "rules": details.rules,
+        "sitemaps": details.sitemaps,
     }
 
 
 def code(answer: RobotsAnswer, asked: Asked) -> int:
     """Rules that cannot be had are a fault where no URL is asked about."""
-    if isinstance(answer, RobotsVerdict):
-        return 0 if answer.is_allowed else NOT_ALLOWED
-    return NOT_ALLOWED if answer.is_deferred and answer.is_all else 0
+    if answer.details is not None:
+        return NOT_ALLOWED if answer.details.is_deferred and answer.details.is_all else 0
+    return 0 if answer.is_allowed else NOT_ALLOWED
 
 
 OPERATION = Operation(

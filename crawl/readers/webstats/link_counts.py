@@ -21,6 +21,7 @@ from crawl.readers.webstats.distribution import distribution_of
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.tables.value_counts import value_counts
 from crawl.urls.columns import column_bytes
 from crawl.urls.hosts import hosts_of
 from crawl.urls.text_hashes import Numbers, row_hashes
@@ -103,30 +104,23 @@ def send_links(destinations: int, task: LinkTask, outbox: Outbox) -> None:
 
 def send_inlinks(destinations: int, number: int, received: Received, outbox: Outbox) -> OutDegrees:
     """Counts the links of the pages that meet here, and sends each to where it leads."""
-    pages = received.rows(PARSED_PAGES)
-    order = np.lexsort((pages["age"].to_numpy(), pages["source"].to_numpy()))
-    source, age = pages["source"].to_numpy()[order], pages["age"].to_numpy()[order]
-    is_first = np.append(True, source[1:] != source[:-1])[: len(source)]
-    source, age = source[is_first], age[is_first]
-    counts = np.zeros(len(source), np.int64)
-    found = OutDegrees(pages=len(source))
-    links = received.rows(LINKS)
-    if links.num_rows:
-        places = np.searchsorted(source, links["source"].to_numpy())
-        latest = np.flatnonzero(links["age"].to_numpy() == age[places])
-        target = links["target"].to_numpy()[latest]
-        places = places[latest]
-        is_internal = links["is_internal"].to_numpy()[latest]
-        order = np.lexsort((target, places))
-        target, places, is_internal = target[order], places[order], is_internal[order]
-        once = np.ones(len(order), np.bool_)
-        once[1:] = (target[1:] != target[:-1]) | (places[1:] != places[:-1])
-        target, places, is_internal = target[once], places[once], is_internal[once]
-        counts = np.bincount(places, minlength=len(source))
-        found.links, found.internal = len(target), int(np.count_nonzero(is_internal))
-        rows = pa.Table.from_arrays([pa.array(target)], schema=INLINKS.schema)
-        outbox.send(INLINKS, rows, _places(target, destinations))
-    found.degrees = distribution_of(counts)
+    ages = received.rows(PARSED_PAGES).group_by("source", use_threads=False)
+    latest = ages.aggregate([("age", "min")])
+    found = OutDegrees(pages=latest.num_rows)
+    links = received.rows(LINKS).join(
+        latest, ["source", "age"], ["source", "age_min"], join_type="inner", use_threads=False
+    )
+    # a link that a page has twice counts once
+    distinct = links.group_by(["source", "target", "is_internal"], use_threads=False).aggregate([])
+    found.links = distinct.num_rows
+    found.internal = pc.sum(distinct["is_internal"]).as_py() or 0
+    degrees = value_counts(distinct.select(["source"]))["count_all"].to_numpy()
+    found.degrees = distribution_of(degrees)
+    if len(degrees) < found.pages:
+        found.degrees[0] = found.pages - len(degrees)
+    if found.links:
+        target = distinct["target"].to_numpy()
+        outbox.send(INLINKS, distinct.select(["target"]), _places(target, destinations))
     return found
 
 

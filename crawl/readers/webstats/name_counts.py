@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from crawl.model.answer_keys import CODE_KEY
-from crawl.model.arrow import as_array, as_mask, equals, required_schema, strings
+from crawl.model.arrow import as_array, required_schema, strings
 from crawl.model.status import DB_STATUSES, Status
 from crawl.readers.webstats.distribution import distribution_of
 from crawl.readers.webstats.options import NameKind
@@ -21,13 +22,14 @@ from crawl.storage.layout import buckets_of, encoded
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.tables.value_counts import value_counts
 from crawl.urls.domains import public_suffix, registered_domain, tld
 
 NAME_COUNTS = RowKind(
     "name_counts",
-    required_schema({"name": pa.string(), **{status.label: pa.int64() for status in DB_STATUSES}}),
+    required_schema({"name": pa.string(), "status": pa.int8(), "urls": pa.int64()}),
 )
-"""URLs of a name by status."""
+"""URLs of a name that have a status."""
 
 FETCHED = (Status.DB_FETCHED, Status.DB_NOTMODIFIED)
 """What Nutch counts as fetched."""
@@ -43,6 +45,7 @@ NO_SUFFIX = "(none)"
 """Stands for the suffix of a host that has none: an address, a name of one's own network."""
 _FETCHED_PLACES = [DB_STATUSES.index(status) for status in FETCHED]
 _UNFETCHED_PLACE = DB_STATUSES.index(Status.DB_UNFETCHED)
+_STATUS_CODES = pa.array(map(int, DB_STATUSES), pa.int8())
 
 
 _NAMES: Mapping[NameKind, Callable[[str], str]] = {
@@ -127,41 +130,36 @@ def by_size(entry: tuple[str, tuple[int, ...]]) -> tuple[int, int, str]:
 
 def send_counts(job: NameJob, file: BucketFile, outbox: Outbox) -> None:
     """Counts the URLs of a file, and sends each name's to where all of them meet."""
-    found: dict[str, np.ndarray[Any, Any]] = {}
-    codes_of = np.full(256, -1)
-    for place, status in enumerate(DB_STATUSES):
-        codes_of[int(status)] = place
     with open_table(job.crawldb, file.path, host_codes=True, size=file.bytes) as source:
-        for rows in each_group(source, ["host", "status"]):
-            hosts = encoded(rows["host"])
-            names = [str(name) for name in hosts.dictionary.to_pylist()]
-            places = codes_of[rows["status"].to_numpy().view(np.uint8)]
-            known = places >= 0
-            codes = hosts.indices.to_numpy(zero_copy_only=False).astype(np.int64)[known]
-            width = len(DB_STATUSES)
-            counts = np.bincount(codes * width + places[known], minlength=len(names) * width)
-            for host, row in zip(names, counts.reshape(-1, width), strict=True):
-                if row.any():
-                    name = _NAMES[job.kind](host)
-                    found[name] = found[name] + row if name in found else row
-    if not found:
+        counts = [value_counts(rows) for rows in each_group(source, ["host", "status"])]
+    if not counts:
         return
-    names_column = pa.array(list(found), pa.string())
-    matrix = np.stack(list(found.values()))
-    columns = [names_column, *(pa.array(matrix[:, place]) for place in range(matrix.shape[1]))]
-    table = pa.Table.from_arrays(columns, schema=NAME_COUNTS.schema)
-    outbox.send(NAME_COUNTS, table, buckets_of(names_column, job.destinations))
+    by_host = pa.concat_tables(counts)
+    by_host = by_host.filter(pc.is_in(by_host["status"], _STATUS_CODES))
+    hosts = encoded(by_host["host"])
+    names = pa.array(map(_NAMES[job.kind], strings(hosts.dictionary)), pa.string())
+    columns: list[Any] = [names.take(hosts.indices), by_host["status"], by_host["count_all"]]
+    rows = _added(pa.Table.from_arrays(columns, schema=NAME_COUNTS.schema))
+    outbox.send(NAME_COUNTS, rows, buckets_of(as_array(rows["name"]), job.destinations))
+
+
+def _added(rows: pa.Table) -> pa.Table:
+    """With one row of each name and status."""
+    sums = rows.group_by(["name", "status"], use_threads=False).aggregate([("urls", "sum")])
+    return sums.rename_columns(rows.column_names).cast(rows.schema)
 
 
 def summarize_names(job: NameJob, number: int, received: Received) -> NameSummary:
     """Adds up the counts of the names that meet here."""
-    rows = received.rows(NAME_COUNTS)
+    rows = _added(received.rows(NAME_COUNTS))
     if not rows.num_rows:
         return NameSummary()
     labels = [status.label for status in DB_STATUSES]
-    added = rows.group_by("name", use_threads=False).aggregate([(each, "sum") for each in labels])
-    matrix = np.stack([added[f"{label}_sum"].to_numpy() for label in labels], axis=1)
-    names = as_array(added["name"])
+    codes = encoded(rows["name"])
+    names = codes.dictionary
+    matrix = np.zeros((len(names), len(labels)), np.int64)
+    places = pc.index_in(rows["status"], _STATUS_CODES).to_numpy()
+    matrix[codes.indices.to_numpy(), places] = rows["urls"].to_numpy()
     urls, fetched = matrix.sum(axis=1), matrix[:, _FETCHED_PLACES].sum(axis=1)
     likely = np.lexsort((-urls, -fetched))
     # names of the same size are told in the order of their names
@@ -189,26 +187,11 @@ UNFETCHED = "UNFETCHED"
 
 def count_codes(crawldb: Folder, file: BucketFile) -> Counter[tuple[str, int]]:
     """The URLs of a file by the code of their last answer, and by status."""
-    found: Counter[tuple[str, int]] = Counter()
+    answers: Counter[tuple[str, int]] = Counter()
     with open_table(crawldb, file.path, size=file.bytes) as source:
         for rows in each_group(source, ["status", "metadata"]):
-            metadata = as_array(rows["metadata"])
-            keys, items = metadata.keys, metadata.items  # type: ignore[attr-defined]
-            offsets = metadata.offsets.to_numpy()  # type: ignore[attr-defined]
-            first = int(offsets[0])
-            length = int(offsets[-1]) - first
-            is_code = as_mask(equals(keys, CODE_KEY))
-            # keys and items lie from the offsets' own beginning
-            is_code = is_code[first : first + length]
-            places = np.flatnonzero(is_code)
-            owners = np.searchsorted(offsets - first, places, side="right") - 1
-            texts = items.take(pa.array(places + first)).dictionary_encode()
-            codes = np.zeros(rows.num_rows, np.int64)
-            codes[owners] = texts.indices.to_numpy(zero_copy_only=False).astype(np.int64) + 1
-            names = [UNFETCHED, *(str(text) for text in texts.dictionary.to_pylist())]
-            status = rows["status"].to_numpy().view(np.uint8).astype(np.int64)
-            pairs, counts = np.unique(codes * 256 + status, return_counts=True)
-            for pair, count in zip(pairs.tolist(), counts.tolist(), strict=True):
-                code, value = divmod(pair, 256)
-                found[(names[code], value)] += count
-    return found
+            codes = pc.map_lookup(rows["metadata"], CODE_KEY, "last")
+            counts = value_counts(pa.table({"code": codes, "status": rows["status"]})).to_pydict()
+            for code, status, count in zip(*counts.values(), strict=True):
+                answers[(UNFETCHED if code is None else code, status)] += count
+    return answers
