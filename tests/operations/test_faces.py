@@ -82,7 +82,8 @@ def test_a_method_has_the_options_that_are_declared(command: str, operation: Ope
     parameters = inspect.signature(method).parameters
     assert set(parameters) - others == set(declared)
     for name, field in declared.items():
-        assert f"`{name}`: " in method.__doc__
+        said = f"`{name}=False`: " if field.is_negated else f"`{name}`: "
+        assert said in method.__doc__
         if field.is_required:
             assert parameters[name].default is inspect.Parameter.empty
         else:
@@ -112,7 +113,8 @@ def test_the_schema_has_the_options_that_are_declared(command: str, operation: O
     assert options["properties"].keys() == declared.keys()
     for name, field in declared.items():
         said = options["properties"][name]
-        assert said["description"] == field.help
+        expected = f"If it is false: {field.help}" if field.is_negated else field.help
+        assert said["description"] == expected
         assert ("default" in said) is not field.is_required
     assert "result" in schema["properties"]
 
