@@ -11,6 +11,7 @@ import pytest
 from hypothesis import settings
 from xdist.scheduler import LoadFileScheduling  # type: ignore[import-untyped]
 
+import tests.in_memory
 import tests.no_power_cut  # noqa: F401 - by being loaded
 
 if TYPE_CHECKING:

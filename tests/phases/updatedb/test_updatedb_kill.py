@@ -11,6 +11,7 @@ import pytest
 from crawl.model.status import Status
 from crawl.phases.updatedb import run as updatedb
 from crawl.storage.crawl_dir import CrawlDir
+from tests.cli.calling import Caller
 from tests.phases.kill_jobs import update_db, update_small_files
 from tests.phases.killed import run_killed
 from tests.phases.made import NOW, datum, make_crawldb, make_segment, records_of
@@ -75,7 +76,8 @@ def _kill_at_every_write(tmp_path: Path, update_db: Callable[..., None], again: 
 
 
 @pytest.mark.spark
-def test_killed_on_spark(tmp_path: Path) -> None:
+@pytest.mark.usefixtures("spark")
+def test_killed_on_spark(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     known = {f"http://h{n % 50}.org/p{n}": datum() for n in range(2000)}
     directory = make_crawldb(str(tmp_path / "c"), known, buckets=16)
     links = [(f"http://h{n % 70}.org/new{n}", datum(status=Status.LINKED)) for n in range(3000)]
@@ -88,7 +90,7 @@ def test_killed_on_spark(tmp_path: Path) -> None:
         killed += kill_at_work(start(*command), directory, moment)
         assert len(records_of(directory)) in (2000, 5000)
     if SEGMENT not in updatedb.applied(directory):
-        finish(*command)
+        finish(Caller(capsys), *command)
     assert len(records_of(directory)) == 5000
     assert {record.score for record in records_of(directory).values()} == {1.0}
     update_db(directory.address, again=False, repeat=True)  # the next writer tidies up
