@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.operations.registry import operations_of
 from crawl.rounds import (
     NOTHING_MORE,
     STOP_FILE,
@@ -65,13 +66,9 @@ def find_due_work(phase: str, crawl_dir: str, config: Config, named: Iterable[st
 
 
 def _check_settings(phase: str, config: Config) -> None:
-    from crawl.phases.fetch import run as fetch
-    from crawl.phases.generate import run as generate
-    from crawl.phases.parse import run as parse
-    from crawl.phases.updatedb import run as updatedb
-
-    phases = {"generate": generate, "fetch": fetch, "parse": parse, "updatedb": updatedb}
-    phases[phase].check(config)
+    (operation,) = operations_of(phase)
+    assert operation.check is not None
+    operation.check(config, operation.options())
 
 
 def _segments_for(step: Step, segments: Iterable[SegmentState]) -> tuple[str, ...]:

@@ -50,9 +50,9 @@ from crawl.rounds.after import run_after
 from crawl.rounds.closing import closed_round, mean_due
 from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
 from crawl.rounds.lanes import Lane
+from crawl.rounds.overlap_rules import pages_of_a_host
 from crawl.rounds.results import AfterResult, LoopResult, RoundResult
 from crawl.rounds.state import segment_states
-from crawl.rules.overlap import pages_of_a_host
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import Segment
 from crawl.tables.runner import Runner

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 NOTHING_DUE = 1
 
 
+def check(config: Config, options: GenerateOptions) -> None:
+    from crawl.phases.generate import run as driver
+
+    driver.check(config, options)
+
+
 def run(work: Work, options: GenerateOptions) -> PhaseResult:
     from crawl.driver.prechecks import require_unlocked
     from crawl.phases.generate import run as driver
@@ -28,7 +34,6 @@ def run(work: Work, options: GenerateOptions) -> PhaseResult:
 
     directory, config = work.directory, work.config
     directory.require_crawldb()
-    driver.check(config, options)
     driver.require_bounds(directory, config)
     directory.require_writable()
     require_unlocked(directory.crawldb.folder, config, steal_lock=options.steal_lock)
@@ -152,6 +157,7 @@ OPERATION = Operation(
     name="generate",
     options=GenerateOptions,
     result=PhaseResult,
+    check=check,
     run=run,
     render=render,
     values=values,

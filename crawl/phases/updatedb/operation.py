@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from crawl.config import Config
 from crawl.model.status import DB_STATUSES
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.results import PhaseResult, phase_result
@@ -12,12 +13,17 @@ from crawl.operations.work import Work
 from crawl.phases.updatedb.options import UpdateDbOptions
 
 
+def check(config: Config, options: UpdateDbOptions) -> None:
+    from crawl.phases.updatedb import run as driver
+
+    driver.check(config, options)
+
+
 def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
     from crawl.driver.prechecks import require_segments, require_unlocked
     from crawl.phases.updatedb import run as driver
 
     directory, config = work.directory, work.config
-    driver.check(config, options)
     require_segments(directory, options.segments)
     driver.choose(directory, options)
     directory.require_writable()
@@ -89,6 +95,7 @@ OPERATION = Operation(
     name="updatedb",
     options=UpdateDbOptions,
     result=PhaseResult,
+    check=check,
     run=run,
     render=render,
     values=values,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl.rules.overlap import pages_of_a_host
+from crawl.rounds.overlap_rules import pages_of_a_host
 
 
 @pytest.mark.parametrize(
