@@ -37,8 +37,16 @@ class SystemClock:
 
 def as_text(time_ms: int) -> str:
     """A moment as people read it: `2026-11-15 09:30:00 UTC`."""
-    moment = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
-    return moment.strftime("%Y-%m-%d %H:%M:%S UTC")
+    at = datetime.fromtimestamp(time_ms / 1000, tz=UTC)
+    return at.strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def moment(time_ms: int) -> str:
+    """The same of any number; one that no calendar has stays a number."""
+    try:
+        return as_text(time_ms)
+    except (ValueError, OverflowError, OSError):
+        return f"{time_ms} ms"
 
 
 def as_segment_name(time_ms: int) -> str:

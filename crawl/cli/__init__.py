@@ -1,1 +1,2 @@
-"""`crawl COMMAND`: one file a command, imported only when it is called."""
+"""`crawl COMMAND`: commands derived from operations (`derived.py`), and what belongs to a terminal: the
+options of every command, what is printed, progress, checkers as servers."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from crawl.clock import as_text
+from crawl.clock import moment
 from crawl.operations.results import PhaseResult
 
 
@@ -41,11 +41,3 @@ def waiting_hosts_note(hosts: int, next_ms: int | None) -> str:
     if not hosts or next_ms is None:
         return ""
     return f"; {waiting_hosts_text(hosts, moment(next_ms))}"
-
-
-def moment(time_ms: int) -> str:
-    """A time as text; a number where no calendar has it."""
-    try:
-        return as_text(time_ms)
-    except (ValueError, OverflowError, OSError):
-        return f"{time_ms} ms"

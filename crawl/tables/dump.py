@@ -17,12 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.clock import moment
 from crawl.model.datum import CrawlDatum
 from crawl.model.dump_format import DumpFormat
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.operations.shown import moment
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
+from crawl.clock import moment
 from crawl.model.datum import CrawlDatum
-from crawl.operations.shown import moment
 from crawl.readers.explain.bounds import KnownHost
 from crawl.readers.explain.robots_verdict import RobotsVerdict
 from crawl.readers.explain.url import Explanation

@@ -6,13 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from crawl.clock import moment
 from crawl.config import Config
 from crawl.fetcher.drivers.single import FetchEnvironment, robots_rules_for
 from crawl.fetcher.values.settings import FetchSettings, is_at_or_below
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.protocol_status import ProtocolStatus
 from crawl.model.tables import ROBOTS
-from crawl.operations.shown import moment
 from crawl.readers.explain.segment_lookup import SegmentEntry
 from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import RobotRules

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
+from crawl.clock import moment
 from crawl.counters import Counters
 from crawl.interfaces.chain_steps import filter_steps
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
@@ -20,7 +21,6 @@ from crawl.model.records import to_records
 from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.operations.shown import moment as moment
 from crawl.phases.generate.tasks.host_gate import HOST_PROBED, HOST_WAITS, SAME_PAGES
 from crawl.phases.generate.tasks.ranking import keys_of
 from crawl.phases.generate.tasks.scan import WAIT_FOR_UPDATE, select

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from crawl.clock import moment
 from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.interfaces.chain_steps import (
@@ -23,7 +24,6 @@ from crawl.interfaces.chain_steps import (
 from crawl.interfaces.chains import URLNORMALIZER_LOOP_COUNT, FilterChain, NormalizerChain
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_records
-from crawl.operations.shown import moment
 from crawl.phases.generate.tasks.selection import selection_of
 from crawl.phases.generate.tasks.unfinished import unfinished_segments
 from crawl.readers.explain.bounds import EvaluateExpressions, KnownHost, known_host

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from crawl.clock import moment
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.status import Status
-from crawl.operations.shown import moment
 from crawl.operations.view import Line, Row, Table, View
 from crawl.printable import printable
 from crawl.readers.explain.bounds import HostLimit

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.clock import Clock
+from crawl.clock import Clock, moment
 from crawl.config import Config
 from crawl.config.properties import DB_HOST_WAIT_MAX, LOCK_STALE_AFTER
 from crawl.model.hosts import HostState
@@ -12,7 +12,6 @@ from crawl.phases.fetch import progress as fetch_progress
 from crawl.phases.generate.tasks.host_gate import SAME_PAGES
 from crawl.phases.parse import progress as parse_progress
 from crawl.phases.updatedb import run as updatedb
-from crawl.readers.explain.selection import moment
 from crawl.rounds.state import stage_of
 from crawl.rounds.steps import Stage
 from crawl.storage.crawl_dir import CrawlDir

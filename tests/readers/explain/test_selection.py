@@ -7,12 +7,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from crawl.clock import SystemClock
+from crawl.clock import SystemClock, moment
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import DB_STATUSES
-from crawl.operations.shown import moment
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.tasks.scan import select
