@@ -13,6 +13,7 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import click
@@ -161,9 +162,8 @@ class _Call:
     def __init__(self, operations: Sequence[Operation], given: Mapping[str, Any]) -> None:
         self._face = face_options.Given.of(given)
         self._address = given.get("crawl_dir") or ""
-        words = _words(operations, given)
-        self._operation = _selected(operations, words)
-        self._words = words
+        self._operations = operations
+        self._words = _words(operations, given)
         self._name = click.get_current_context().info_name or ""
 
     def run(self) -> int:
@@ -175,6 +175,10 @@ class _Call:
             if scrape_address() and not self._face.quiet:
                 remark(f"{self._name}: metrics at {scrape_address()}")
             return self._run(config)
+
+    @cached_property
+    def _operation(self) -> Operation:
+        return _selected(self._operations, self._words)
 
     def _run(self, config: Config) -> int:
         options = read_options(

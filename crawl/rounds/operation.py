@@ -43,6 +43,7 @@ def run(work: Work, options: RunOptions) -> RunResult:
     from crawl.storage.seeds import seed_files
 
     _require_crawl(work.directory, options)
+    check(work.config, options)
     directory, shape = work.directory, _round_options(work.config, options)
     if directory.folder.exists(STOP_FILE):
         return RunResult(StopReason.STOP_FILE.name.lower(), (), is_started=False)
@@ -80,6 +81,7 @@ def plan(work: Work, options: PlanOptions) -> list[PlannedStep]:
     from crawl.rounds.state import segment_states
 
     _require_crawl(work.directory, options)
+    check(work.config, options)
     return planned_steps(
         work.directory.address,
         segment_states(work.directory),
@@ -186,7 +188,6 @@ OPERATIONS = (
         options=RunOptions,
         result=RunResult,
         run=run,
-        check=check,
         render=render,
         values=values,
         code=code,
@@ -227,7 +228,6 @@ OPERATIONS = (
         options=PlanOptions,
         result=list[PlannedStep],
         run=plan,
-        check=check,
         render=render_plan,
         values=plan_values,
         help="What `run` would do with these options: every step in order, and the command that"

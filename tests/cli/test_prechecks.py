@@ -9,6 +9,7 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.model.status import Status
+from crawl.spark.engine import SparkEngine
 from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -29,7 +30,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
         raise AssertionError("Spark was started")
 
     monkeypatch.setattr(SparkOptions, "session", started)
-    monkeypatch.setattr(SparkOptions, "runner", started)
+    monkeypatch.setattr(SparkEngine, "runner", started)
 
 
 def refused(crawl: Caller, locked: Folder, *line: object) -> None:

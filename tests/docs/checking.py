@@ -9,7 +9,6 @@ import re
 import shlex
 from collections.abc import Iterator, Sequence
 from configparser import ConfigParser
-from pathlib import Path
 
 import click
 
@@ -149,10 +148,10 @@ def _settings_fault(overrides: Sequence[str]) -> str:
 def _job_fault(arguments: Sequence[str]) -> str:
     for number, argument in enumerate(arguments):
         if re.fullmatch(r"jobs/\w+\.py", argument):
-            name = Path(argument).stem
-            if name not in OURS or not (ROOT / argument).is_file():
+            if not (ROOT / argument).is_file():
                 return f"there is no {argument}"
-            return crawl_fault([name, *arguments[number + 1 :]])
+            name, *words = arguments[number + 1 :]
+            return crawl_fault([name, *words]) if name in OURS else f"there is no command {name}"
     return "it names no job"
 
 

@@ -123,6 +123,8 @@ ARGUMENTS: dict[str, tuple[object, ...]] = {
     "dump_hostgraph": ("hosts",),
     "dump_hosts": ("hosts",),
     "dump_linkdb": ("links",),
+    "dump_crawldb": ("urls",),
+    "start": ("stats",),
     "host": ("a.test",),
     "inlinks": (URL,),
     "mergelinkdb": (["other"],),
