@@ -152,13 +152,17 @@ class Work:
         """A line about how it goes."""
         self.observer.on_event(Notice(text))
 
-    def showing(self, step: str, look: Look) -> AbstractContextManager[None]:
-        """Tells how far a step is while the block runs, if anybody wants to know."""
+    def showing(
+        self, step: str, look: Look, *, poll_seconds: float | None = None
+    ) -> AbstractContextManager[None]:
+        """Tells how far a step is while the block runs, if anybody wants to know: as often as they
+        want, or as a look costs nothing."""
         seconds = self.observer.progress_seconds
         if seconds is None:
             return nullcontext()
         self.observer.on_event(StepBegan(step))
-        return shown_progress(ObservedDisplay(step, self.observer, seconds), look)
+        display = ObservedDisplay(step, self.observer, seconds)
+        return shown_progress(display, look, poll_seconds=poll_seconds)
 
     @contextmanager
     def stopping(self, request_stop: Callable[[], None]) -> Iterator[Callable[[], bool]]:

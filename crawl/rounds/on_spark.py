@@ -59,13 +59,12 @@ def run_rounds(
             with work.stopping(stopper.request_stop) as is_stopping:
                 from crawl.phases.generate.tasks.host_bounds import send_values
                 from crawl.phases.generate.tasks.selection import host_expressions
+                from crawl.spark.engine import observed_runner
                 from crawl.spark.host_bounds import host_bounds
-                from crawl.spark.tasks import SparkRunner
 
                 expressions = host_expressions(work.config)
-                hidden = SparkRunner(session, quiet=True)
-                is_quiet = work.observer.progress_seconds is None
-                shown = SparkRunner(session, quiet=is_quiet, showing=work.showing)
+                hidden = observed_runner(session, work, quiet=True)
+                shown = observed_runner(session, work)
                 beside = None
                 if overlap and can_overlap(work.config, loop) and work.task_slots() > 1:
                     beside = Beside(hidden, stopper.beside.cancel, stopper.beside.working)

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from threading import RLock
 from typing import TYPE_CHECKING, Self
 from weakref import finalize
@@ -71,11 +72,8 @@ class SparkEngine:
 
             yield InProcess(os.cpu_count() or 1, work.cancellation.require_not_asked)
             return
-        from crawl.spark.tasks import SparkRunner
-
         with self.session(work) as session:
-            is_quiet = quiet or work.observer.progress_seconds is None
-            yield SparkRunner(session, quiet=is_quiet, showing=work.showing)
+            yield observed_runner(session, work, quiet=quiet)
 
     @contextmanager
     def session(self, work: Work) -> Iterator[SparkSession]:
@@ -101,3 +99,13 @@ class SparkEngine:
 
         with self.session(work) as session:
             return task_slots(session, work.notice)
+
+
+def observed_runner(session: SparkSession, work: Work, *, quiet: bool = False) -> Runner:
+    """A Runner on the session whose steps tell the work's observer how far they are."""
+    from crawl.spark.progress import POLL_SECONDS
+    from crawl.spark.tasks import SparkRunner
+
+    is_quiet = quiet or work.observer.progress_seconds is None
+    showing = partial(work.showing, poll_seconds=POLL_SECONDS)
+    return SparkRunner(session, quiet=is_quiet, showing=showing)
