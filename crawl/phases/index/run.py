@@ -331,7 +331,7 @@ def _index(
     for shard, each in zip(shards, decided.results(), strict=True):
         report.counters += each.counters
         kept_out[shard.number] = each.kept_out
-    return kept_out, _told(tasks, done, report)
+    return kept_out, _collect_results(tasks, done, report)
 
 
 def rules_of(config: Config, options: IndexOptions) -> IndexRules:
@@ -346,7 +346,7 @@ def rules_of(config: Config, options: IndexOptions) -> IndexRules:
     )
 
 
-def _told(
+def _collect_results(
     tasks: Iterable[DeliverTask], done: Iterable[DeliverTaskResult], report: Report
 ) -> dict[int, DeliverTaskResult]:
     found: dict[int, DeliverTaskResult] = {}

@@ -166,8 +166,8 @@ def summarize_names(job: NameJob, number: int, received: Received) -> NameSummar
     last = likely[min(job.top, len(likely)) - 1] if job.top else likely[0]
     ties = (fetched > fetched[last]) | ((fetched == fetched[last]) & (urls >= urls[last]))
     chosen = np.flatnonzero(ties) if job.top else likely[:0]
-    told = zip(strings(names.take(chosen)), matrix[chosen].tolist(), strict=True)
-    top = sorted(((name, tuple(counts)) for name, counts in told), key=by_size)[: job.top]
+    candidates = zip(strings(names.take(chosen)), matrix[chosen].tolist(), strict=True)
+    top = sorted(((name, tuple(counts)) for name, counts in candidates), key=by_size)[: job.top]
     return NameSummary(
         len(names),
         int(np.count_nonzero(matrix[:, _UNFETCHED_PLACE] == 0)),

@@ -195,9 +195,9 @@ def _deal(job: ChainsJob, task: DealTask, selected: pa.Table, outbox: Outbox) ->
         by_slot = np.full(job.slots, -1, dtype=np.int32)
         of_segment = task.slot_segment == number
         by_slot[task.slot[of_segment]] = task.slot_part[of_segment]
-        told = task.segment == number
+        chain_mask = task.segment == number
         destinations[mine] = _looked_up(
-            task.chain[told], task.part[told], chain[mine], by_slot[slot[mine]]
+            task.chain[chain_mask], task.part[chain_mask], chain[mine], by_slot[slot[mine]]
         )
     rows = selected.drop_columns(["segment", "chain", "site"])
     outbox.send(LISTS, rows, destinations)

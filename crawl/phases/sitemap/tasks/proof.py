@@ -104,12 +104,12 @@ def spread_scopes(job: ProofJob, destination: int, received: Received, outbox: O
     targets: dict[str, list[str]] = {}
     for source, target in links:
         targets.setdefault(source, []).append(target)
-    told = {(target, scope) for url, scope in new for target in targets.get(url, ())}
+    pairs = {(target, scope) for url, scope in new for target in targets.get(url, ())}
     outbox.send_all(_KNOWN, _table(known | new), destination)
     outbox.send_all(_LINKS, _table(links), destination)
-    rows = _table(told)
+    rows = _table(pairs)
     outbox.send(_NEW, rows, buckets_of(rows["name"], job.destinations))
-    return len(told)
+    return len(pairs)
 
 
 def write_scopes(job: ProofJob, destination: int, received: Received) -> str | None:

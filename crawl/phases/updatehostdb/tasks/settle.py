@@ -245,10 +245,10 @@ class _Hosts:
         """What was last told, or else what was known before."""
         rows, places = self._rows(SITEMAP_STATE)
         before = self._places(self._base["host"])
-        told = np.full(self._count, -1, dtype=np.int64)
-        told[before] = np.arange(len(before))
-        told[places] = len(before) + np.arange(len(places))
-        chosen: Any = pa.array(told, mask=told < 0)
+        row_numbers = np.full(self._count, -1, dtype=np.int64)
+        row_numbers[before] = np.arange(len(before))
+        row_numbers[places] = len(before) + np.arange(len(places))
+        chosen: Any = pa.array(row_numbers, mask=row_numbers < 0)
         for name in SITEMAP_STATE.schema.names[1:]:
             known = pa.chunked_array(
                 [*self._base[f"sitemaps_{name}"].chunks, *rows[name].chunks], rows[name].type
