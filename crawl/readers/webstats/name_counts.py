@@ -58,7 +58,8 @@ _NAMES: Mapping[NameKind, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class NameJob:
-    """What all tasks share."""
+    """A count of URLs by name and status: the CrawlDb, the kind of name, and how many names are
+    listed."""
 
     crawldb: Folder
     kind: NameKind

@@ -63,7 +63,8 @@ def bands_of(nearness: Nearness) -> RowKind:
 
 @dataclass(frozen=True)
 class NearJob:
-    """What every task of the steps knows."""
+    """A search for near duplicates: when texts are alike, how many records there are about, and
+    where their keys meet."""
 
     dedup: DedupJob
     nearness: Nearness

@@ -129,7 +129,8 @@ def members_of(order: tuple[str, ...]) -> RowKind:
 
 @dataclass(frozen=True)
 class StarsJob:
-    """What every task of the steps knows."""
+    """A search for near duplicates around the page that survives: the dedup, when texts are alike,
+    and where the rows lie meanwhile."""
 
     dedup: DedupJob
     """Its order is without evidence, of which nothing is known yet."""

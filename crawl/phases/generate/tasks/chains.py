@@ -28,7 +28,8 @@ LISTS = RowKind("list", CRAWL_GENERATE.schema)
 
 @dataclass(frozen=True)
 class ChainsJob:
-    """What every task of these steps needs to know."""
+    """The counting and dealing of chains: in how many shards and slots, and the seconds between two
+    requests and of one."""
 
     shards: int
     slots: int

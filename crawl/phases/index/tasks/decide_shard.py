@@ -67,7 +67,8 @@ DELETED = RowKind("index deleted", pa.schema(_DELETED))
 
 @dataclass(frozen=True)
 class IndexDecideJob:
-    """What every shard of an index knows."""
+    """The decision for an index: how pages are decided, the segments by name, where the notes go,
+    and which pages may return."""
 
     pages: DecideJob
     names: tuple[str, ...]

@@ -48,7 +48,8 @@ _encoder = msgspec.msgpack.Encoder()
 
 @dataclass(frozen=True)
 class DeliverJob:
-    """What every shard knows."""
+    """A delivery to the index writers: the writers, their files, and the ledger of what they
+    have."""
 
     writers: tuple[WriterSpec, ...]
     config: Config

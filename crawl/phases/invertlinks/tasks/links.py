@@ -97,7 +97,7 @@ class SendLinksTask:
 
 @dataclass(frozen=True)
 class SendLinksJob:
-    """What every sending task needs to know."""
+    """The sending of links to the slices of their targets: which links count, and where they go."""
 
     rules: LinkRules
     router: Router

@@ -43,7 +43,8 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ProofJob:
-    """What every task of these steps needs to know."""
+    """The proof of URLs that sitemaps of others list: where the notes lie, how many tasks share
+    them, and how many examples are kept."""
 
     scratch: Folder
     destinations: int

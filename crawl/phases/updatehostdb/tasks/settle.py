@@ -45,7 +45,7 @@ RESOLVED, UNRESOLVED = "resolved", "failed"
 
 @dataclass(frozen=True)
 class SettleJob:
-    """What every task of the step needs to know."""
+    """The making of the HostDb's rows: where it is written, the CrawlDb, and the moment."""
 
     target: BucketTarget
     crawldb: Folder

@@ -40,7 +40,8 @@ MEANS = RowKind("domain_means", pa.schema(_ANSWERED))
 
 @dataclass(frozen=True)
 class DomainMeansJob:
-    """What every task needs to know."""
+    """The computation of the mean rank of every domain: the graph, where the means lie meanwhile,
+    and how many tasks add up."""
 
     graph: StoredGraph
     scratch: Folder
