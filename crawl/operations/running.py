@@ -17,7 +17,7 @@ _CANCEL_AGAIN_S = 0.5
 
 
 def perform(operation: Operation, work: Work, options: Any) -> Any:
-    """Runs an operation to its end; its remarks are told, and then that it is over."""
+    """Runs an operation to its end; the observer gets its remarks, and then that it is over."""
     try:
         if operation.check is not None:
             operation.check(work.config, options)

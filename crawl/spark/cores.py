@@ -261,7 +261,7 @@ def _in_vain(request: CoresRequest, registered: int, wait_s: float) -> str:
 
 class _SparkCluster:
     """The cluster of a session, by what its JVM tells: by methods, too, that no promise of
-    Spark's covers. Where one is not there, it is as if nobody had told."""
+    Spark's covers. Where one is not there, its answer is None."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context

@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 def write_host_troubles(
     segment: Folder, part: int, troubles: Iterable[HostTrouble], *, is_resumed: bool
 ) -> Piece | None:
-    """Writes what a task tells, and what those before it told; None where that is nothing."""
+    """Writes the troubles of a task and of those before it; None where there are none."""
     folder = segment.child(PART)
     before = _told_before(folder, part) if is_resumed else ()
     merged = merged_troubles([*before, *troubles])

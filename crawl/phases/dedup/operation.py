@@ -52,7 +52,7 @@ def run(work: Work, options: DedupOptions) -> DuplicatesResult:
 
 
 def values(done: DuplicatesResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     from crawl.phases.dedup.group_files import groups_report
 
     return {

@@ -56,7 +56,7 @@ def run(work: Work, options: ExportOptions) -> ExportedDataset:
 
 
 def values(done: ExportedDataset, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {
         "output": done.output,
         "records": done.records,

@@ -71,7 +71,7 @@ def run(work: Work, options: FetchOptions) -> PhaseResult:
 
 
 def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"segment": done.segments[0], "complete": done.complete, "report": done.report}
 
 

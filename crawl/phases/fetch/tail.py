@@ -146,7 +146,7 @@ class _Watch:
         self.is_ended = False
 
     def look(self) -> FetchSoFar | None:
-        """The fetch as it is now; None while there are parts that have not told anything: their
+        """The fetch as it is now; None while there are parts without a report: their
         servers are still to come."""
         reports = self._reports.read()
         now = self._clock.monotonic()

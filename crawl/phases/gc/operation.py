@@ -47,7 +47,7 @@ def run(work: Work, options: GcOptions) -> GarbageResult:
 
 
 def values(done: GarbageResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     deleted = done.counters["files_deleted"]
     return {"forgotten": done.forgotten, "kept": done.kept, "files_deleted": deleted}
 

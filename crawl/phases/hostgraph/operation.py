@@ -42,7 +42,7 @@ def run(work: Work, options: HostGraphOptions) -> HostGraphResult:
 
 
 def values(done: HostGraphResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"snapshot": done.snapshot, "top": done.top, "report": done.report}
 
 

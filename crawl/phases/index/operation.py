@@ -55,7 +55,7 @@ def run(work: Work, options: IndexOptions) -> IndexingResult:
 
 
 def values(done: IndexingResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {
         "snapshot": done.index_snapshot,
         "segments": done.segments,

@@ -42,7 +42,7 @@ def run(work: Work, options: LinkRankOptions) -> PhaseResult:
 
 
 def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"snapshot": done.snapshot, "report": done.report}
 
 

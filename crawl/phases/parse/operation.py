@@ -46,7 +46,7 @@ def run(work: Work, options: ParseOptions) -> PhaseResult:
 
 
 def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"segment": done.segments[0], "report": done.report}
 
 

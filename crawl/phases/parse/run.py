@@ -145,7 +145,7 @@ _TAKE_SEGMENTS_IN = (
     (WEBGRAPH, "webgraph", ("--again",)),
     (INDEX, "index", ()),
 )
-"""Tables that take a segment's parse in once, and how they are told to do it again."""
+"""Tables that take a segment's parse in once, and the options with which they do so again."""
 
 
 def _made_of_the_old(crawl_dir: CrawlDir, segment: str) -> list[str]:

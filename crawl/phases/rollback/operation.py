@@ -29,7 +29,7 @@ def run(work: Work, options: RollbackOptions) -> PhaseResult:
 
 
 def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"snapshot": done.snapshot, "urls": done.db_urls}
 
 

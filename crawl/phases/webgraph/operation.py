@@ -41,7 +41,7 @@ def run(work: Work, options: WebGraphOptions) -> PhaseResult:
 
 
 def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"snapshot": done.snapshot, "segments": done.segments, "report": done.report}
 
 

@@ -65,7 +65,7 @@ class NameJob:
     kind: NameKind
     destinations: int
     top: int
-    """How many names are told."""
+    """How many names are listed."""
 
 
 @dataclass(slots=True)

@@ -73,7 +73,7 @@ class NearJob:
     expected: int
     """Records that are compared, about: the more there are, the more bits have keys."""
     doubtful: int = 0
-    """So many of the pairs that are the least alike are told of."""
+    """How many of the pairs that are the least alike the report lists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,7 +138,7 @@ class StarsJob:
     scratch: Folder
     destinations: int
     doubtful: int
-    """So many of the pairs that are the least alike are told of."""
+    """How many of the pairs that are the least alike the report lists."""
 
 
 def send_star_members(

@@ -66,7 +66,7 @@ class SlotSums:
 
 @dataclass(frozen=True, slots=True)
 class DealTask:
-    """The part of each chain that the shard told of, sorted by segment and chain, and of each
+    """The part of each chain that the shard listed, sorted by segment and chain, and of each
     slot; parts are numbered through all segments: segment · parts + part."""
 
     segment: npt.NDArray[np.int16]
@@ -142,7 +142,8 @@ def shorten(
     urls: npt.NDArray[np.int64],
     seconds: npt.NDArray[np.float64],
 ) -> ChainShard:
-    """What the driver is told of all chains of a shard, which are sorted by segment and number."""
+    """The longest chains of a shard one by one, and the sums of the others, for the driver. The
+    chains are sorted by segment and number."""
     is_told = np.zeros(len(chain), dtype=np.bool_)
     is_told[np.argsort(-seconds, kind="stable")[: job.most_chains]] = True
     return ChainShard(

@@ -63,7 +63,7 @@ class CollectJob:
 
 @dataclass(frozen=True, slots=True)
 class CollectTaskResult:
-    """What people are told of the chains of a slice."""
+    """The largest chains of a slice by name, and its counters."""
 
     names: dict[int, str]
     """The names of those with the most URLs."""

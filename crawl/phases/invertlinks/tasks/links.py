@@ -56,7 +56,7 @@ _NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
 
 @dataclass(frozen=True)
 class LinkRules:
-    """Which links the LinkDb is told of, and how."""
+    """Which links the LinkDb gets, and with which anchors."""
 
     ignore_internal: bool = True
     ignore_external: bool = False

@@ -97,7 +97,7 @@ def send_scopes(job: ProofJob, notes: str, outbox: Outbox) -> None:
 
 
 def spread_scopes(job: ProofJob, destination: int, received: Received, outbox: Outbox) -> int:
-    """Tells the sitemaps that are linked of the scopes that are new here; how many were told.
+    """Sends the scopes that are new here to the sitemaps that are linked; returns how many.
     What is known stays where it is."""
     known = set(_pairs(received, _KNOWN))
     new = set(_pairs(received, _NEW)) - known

@@ -242,7 +242,7 @@ class _Hosts:
         columns["crawl_delay_s"] = delays
 
     def _add_sitemaps(self, columns: dict[str, Any]) -> None:
-        """What was last told, or else what was known before."""
+        """The newest state of each host's sitemaps: the received one, else the stored one."""
         rows, places = self._rows(SITEMAP_STATE)
         before = self._places(self._base["host"])
         row_numbers = np.full(self._count, -1, dtype=np.int64)
