@@ -101,8 +101,8 @@ def _method(operation: Operation) -> str:
     return (
         f"    def {operation.method_name}({parameters}) -> {result}:\n"
         f"{_docstring(operation, 8)}"
-        f"        done: {result} = self._do({command!r}, {name!r}, locals())\n"
-        "        return done\n\n"
+        f"        result: {result} = self._do({command!r}, {name!r}, locals())\n"
+        "        return result\n\n"
     )
 
 
@@ -116,8 +116,8 @@ def _function(operation: Operation) -> str:
     return (
         f"def {operation.method_name}({', '.join(given)}) -> {result}:\n"
         f"{_docstring(operation, 4)}"
-        f"    done: {result} = call_function({command!r}, {name!r}, locals())\n"
-        "    return done\n\n"
+        f"    result: {result} = call_function({command!r}, {name!r}, locals())\n"
+        "    return result\n\n"
     )
 
 

@@ -118,10 +118,10 @@ class Handle:
         return method
 
     def _find(self, method: str) -> Operation:
-        known = {each.method_name: each for each in all_operations() if each.method_name}
-        if method not in known:
-            raise UsageError(f"no operation {method!r}{did_you_mean(method, known)}")
-        return known[method]
+        operations = {each.method_name: each for each in all_operations() if each.method_name}
+        if method not in operations:
+            raise UsageError(f"no operation {method!r}{did_you_mean(method, operations)}")
+        return operations[method]
 
     def _require_open(self) -> None:
         if self._closed:

@@ -121,8 +121,8 @@ def plan(
 
     >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
     """
-    done: dict[str, Any] = call_function("plan", "plan", locals())
-    return done
+    result: dict[str, Any] = call_function("plan", "plan", locals())
+    return result
 
 
 def list_plugins(
@@ -138,8 +138,8 @@ def list_plugins(
 
     >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
     """
-    done: list[dict[str, Any]] = call_function("plugin", "list_plugins", locals())
-    return done
+    result: list[dict[str, Any]] = call_function("plugin", "list_plugins", locals())
+    return result
 
 
 def list_properties(
@@ -162,8 +162,8 @@ def list_properties(
 
     >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
     """
-    done: list[dict[str, Any]] = call_function("showproperties", "list_properties", locals())
-    return done
+    result: list[dict[str, Any]] = call_function("showproperties", "list_properties", locals())
+    return result
 
 
 class Methods(Handle):
@@ -234,8 +234,8 @@ class Methods(Handle):
         >>> web.run(rounds=2).rounds[0].fetched
         >>> [step.is_done for step in web.run(then=["dedup"]).after]
         """
-        done: RunResult = self._do("run", "run", locals())
-        return done
+        result: RunResult = self._do("run", "run", locals())
+        return result
 
     def plan_rounds(
         self,
@@ -290,8 +290,8 @@ class Methods(Handle):
 
         >>> [each.command for each in web.plan_rounds(rounds=2)]
         """
-        done: list[PlannedStep] = self._do("run", "plan_rounds", locals())
-        return done
+        result: list[PlannedStep] = self._do("run", "plan_rounds", locals())
+        return result
 
     def inject(
         self,
@@ -334,8 +334,8 @@ class Methods(Handle):
         >>> web.inject(["https://example.org/", "https://example.com/\tnutch.score=2"])
         >>> web.inject(files="seeds.txt")
         """
-        done: PhaseResult = self._do("inject", "inject", locals())
-        return done
+        result: PhaseResult = self._do("inject", "inject", locals())
+        return result
 
     def sitemap(
         self,
@@ -384,8 +384,8 @@ class Methods(Handle):
         >>> web.sitemap().counters["urls_new"]
         >>> web.sitemap(["https://example.org/sitemap.xml"])
         """
-        done: PhaseResult = self._do("sitemap", "sitemap", locals())
-        return done
+        result: PhaseResult = self._do("sitemap", "sitemap", locals())
+        return result
 
     def refresh(
         self,
@@ -417,8 +417,8 @@ class Methods(Handle):
         >>> web.refresh("https://example.org/*").counters["made_due"]
         >>> web.refresh(["*.com", "https://example.org/"], dry_run=True).counters["matched"]
         """
-        done: PhaseResult = self._do("refresh", "refresh", locals())
-        return done
+        result: PhaseResult = self._do("refresh", "refresh", locals())
+        return result
 
     def generate(
         self,
@@ -455,8 +455,8 @@ class Methods(Handle):
 
         >>> web.generate(top_n=1000).segments
         """
-        done: PhaseResult = self._do("generate", "generate", locals())
-        return done
+        result: PhaseResult = self._do("generate", "generate", locals())
+        return result
 
     def fetch(
         self,
@@ -484,8 +484,8 @@ class Methods(Handle):
 
         >>> web.fetch().counters["records"]
         """
-        done: PhaseResult = self._do("fetch", "fetch", locals())
-        return done
+        result: PhaseResult = self._do("fetch", "fetch", locals())
+        return result
 
     def parse(
         self,
@@ -514,8 +514,8 @@ class Methods(Handle):
 
         >>> web.parse().counters["outlinks_kept"]
         """
-        done: PhaseResult = self._do("parse", "parse", locals())
-        return done
+        result: PhaseResult = self._do("parse", "parse", locals())
+        return result
 
     def updatedb(
         self,
@@ -549,8 +549,8 @@ class Methods(Handle):
 
         >>> web.updatedb().counters["urls_new"]
         """
-        done: PhaseResult = self._do("updatedb", "updatedb", locals())
-        return done
+        result: PhaseResult = self._do("updatedb", "updatedb", locals())
+        return result
 
     def invertlinks(
         self,
@@ -582,8 +582,8 @@ class Methods(Handle):
 
         >>> web.invertlinks().counters["links_kept"]
         """
-        done: PhaseResult = self._do("invertlinks", "invertlinks", locals())
-        return done
+        result: PhaseResult = self._do("invertlinks", "invertlinks", locals())
+        return result
 
     def mergelinkdb(
         self,
@@ -612,8 +612,8 @@ class Methods(Handle):
 
         >>> web.mergelinkdb(["crawl-2025"]).counters["links_kept"]
         """
-        done: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
-        return done
+        result: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
+        return result
 
     def webgraph(
         self,
@@ -645,8 +645,8 @@ class Methods(Handle):
 
         >>> web.webgraph().counters["nodes"]
         """
-        done: PhaseResult = self._do("webgraph", "webgraph", locals())
-        return done
+        result: PhaseResult = self._do("webgraph", "webgraph", locals())
+        return result
 
     def linkrank(
         self,
@@ -686,8 +686,8 @@ class Methods(Handle):
         >>> web.linkrank(iterations=20)
         >>> web.linkrank(pagerank=True, tolerance=1e-8).counters["iterations"]
         """
-        done: PhaseResult = self._do("linkrank", "linkrank", locals())
-        return done
+        result: PhaseResult = self._do("linkrank", "linkrank", locals())
+        return result
 
     def hostgraph(
         self,
@@ -716,8 +716,8 @@ class Methods(Handle):
 
         >>> [host["host"] for host in web.hostgraph().top]
         """
-        done: HostGraphResult = self._do("hostgraph", "hostgraph", locals())
-        return done
+        result: HostGraphResult = self._do("hostgraph", "hostgraph", locals())
+        return result
 
     def scoreupdater(self, *, steal_lock: bool = False) -> PhaseResult:
         """Make the scores of the link graph of the crawl those of its CrawlDb. URLs that the graph
@@ -727,8 +727,8 @@ class Methods(Handle):
 
         >>> web.scoreupdater().counters["urls_scored"]
         """
-        done: PhaseResult = self._do("scoreupdater", "scoreupdater", locals())
-        return done
+        result: PhaseResult = self._do("scoreupdater", "scoreupdater", locals())
+        return result
 
     def nodedumper(
         self,
@@ -767,8 +767,8 @@ class Methods(Handle):
         >>> web.nodedumper(top=10, by="inlinks", group="domain")
         >>> web.nodedumper("ranks", by="scores")
         """
-        done: list[tuple[str, float]] | int = self._do("nodedumper", "nodedumper", locals())
-        return done
+        result: list[tuple[str, float]] | int = self._do("nodedumper", "nodedumper", locals())
+        return result
 
     def dump_hostgraph(
         self, output: str | Path, *, group: str = "host", overwrite: bool = False
@@ -784,8 +784,8 @@ class Methods(Handle):
 
         >>> web.dump_hostgraph("graph")
         """
-        done: tuple[int, int] = self._do("nodedumper", "dump_hostgraph", locals())
-        return done
+        result: tuple[int, int] = self._do("nodedumper", "dump_hostgraph", locals())
+        return result
 
     def nodereader(self, url: str, *, links: int = 0) -> dict[str, Any] | None:
         """Show what the link graph of the crawl knows of a page. Where it is not there, the exit
@@ -797,8 +797,8 @@ class Methods(Handle):
 
         >>> web.nodereader("https://example.org/", links=5)
         """
-        done: dict[str, Any] | None = self._do("nodereader", "nodereader", locals())
-        return done
+        result: dict[str, Any] | None = self._do("nodereader", "nodereader", locals())
+        return result
 
     def updatehostdb(
         self, segments: Iterable[str] | str = (), *, rebuild: bool = False, steal_lock: bool = False
@@ -821,8 +821,8 @@ class Methods(Handle):
 
         >>> web.updatehostdb().counters["hosts"]
         """
-        done: PhaseResult = self._do("updatehostdb", "updatehostdb", locals())
-        return done
+        result: PhaseResult = self._do("updatehostdb", "updatehostdb", locals())
+        return result
 
     def dedup(
         self,
@@ -877,8 +877,8 @@ class Methods(Handle):
         >>> [group.survivor for group in web.dedup(groups=10).groups]
         >>> [pair.difference.changes for pair in web.dedup(near="jaccard", preview=20).pairs]
         """
-        done: DuplicatesResult = self._do("dedup", "dedup", locals())
-        return done
+        result: DuplicatesResult = self._do("dedup", "dedup", locals())
+        return result
 
     def index(
         self,
@@ -934,8 +934,8 @@ class Methods(Handle):
 
         >>> web.index(delete_gone=True).documents
         """
-        done: IndexingResult = self._do("index", "index", locals())
-        return done
+        result: IndexingResult = self._do("index", "index", locals())
+        return result
 
     def clean(
         self,
@@ -957,8 +957,8 @@ class Methods(Handle):
 
         >>> web.clean().documents
         """
-        done: IndexingResult = self._do("clean", "clean", locals())
-        return done
+        result: IndexingResult = self._do("clean", "clean", locals())
+        return result
 
     def search(
         self,
@@ -1003,8 +1003,8 @@ class Methods(Handle):
 
         >>> web.search('open data lang:en', limit=5)["total"]
         """
-        done: dict[str, Any] = self._do("search", "search", locals())
-        return done
+        result: dict[str, Any] = self._do("search", "search", locals())
+        return result
 
     def export(
         self,
@@ -1051,8 +1051,8 @@ class Methods(Handle):
 
         >>> web.export("dataset", format="parquet", text="markdown", overwrite=True).records
         """
-        done: ExportedDataset = self._do("export", "export", locals())
-        return done
+        result: ExportedDataset = self._do("export", "export", locals())
+        return result
 
     def simulate(
         self,
@@ -1094,8 +1094,8 @@ class Methods(Handle):
 
         >>> web.simulate(latency=0.3)["seconds"]
         """
-        done: dict[str, Any] = self._do("simulate", "simulate", locals())
-        return done
+        result: dict[str, Any] = self._do("simulate", "simulate", locals())
+        return result
 
     def status(self) -> list[dict[str, Any]]:
         """How far each segment is, also while another process works on it. Its state is
@@ -1104,8 +1104,8 @@ class Methods(Handle):
 
         >>> web.status()[-1]["state"]
         """
-        done: list[dict[str, Any]] = self._do("status", "status", locals())
-        return done
+        result: list[dict[str, Any]] = self._do("status", "status", locals())
+        return result
 
     def hosts_left_alone(self) -> list[dict[str, Any]]:
         """The hosts whose URLs are not selected for now (backoff), why, and until when, the first
@@ -1113,8 +1113,8 @@ class Methods(Handle):
 
         >>> [host["until"] for host in web.hosts_left_alone()]
         """
-        done: list[dict[str, Any]] = self._do("status", "hosts_left_alone", locals())
-        return done
+        result: list[dict[str, Any]] = self._do("status", "hosts_left_alone", locals())
+        return result
 
     def phase_costs(self) -> list[dict[str, Any]]:
         """What each phase of the last round took: seconds, the engine's jobs and tasks, and the
@@ -1123,8 +1123,8 @@ class Methods(Handle):
 
         >>> web.phase_costs()[-1]["bytes_exchanged"]
         """
-        done: list[dict[str, Any]] = self._do("status", "phase_costs", locals())
-        return done
+        result: list[dict[str, Any]] = self._do("status", "phase_costs", locals())
+        return result
 
     def behind(self) -> list[dict[str, Any]]:
         """The derived tables that are behind what they are made from, such as a LinkDb that lacks
@@ -1133,8 +1133,8 @@ class Methods(Handle):
 
         >>> [table["command"] for table in web.behind()]
         """
-        done: list[dict[str, Any]] = self._do("status", "behind", locals())
-        return done
+        result: list[dict[str, Any]] = self._do("status", "behind", locals())
+        return result
 
     def stats(
         self, *, sort: bool = False, hosts: int | None = None, snapshot: int | None = None
@@ -1149,8 +1149,8 @@ class Methods(Handle):
 
         >>> web.stats()["status"]["db_fetched"]
         """
-        done: dict[str, Any] = self._do("readdb", "stats", locals())
-        return done
+        result: dict[str, Any] = self._do("readdb", "stats", locals())
+        return result
 
     def lookup(self, url: str, *, snapshot: int | None = None) -> dict[str, Any] | None:
         """The CrawlDb's record of one URL, from a CrawlDb of any size; none where it is not known,
@@ -1162,8 +1162,8 @@ class Methods(Handle):
 
         >>> web.lookup("https://example.org/")["statusName"]
         """
-        done: dict[str, Any] | None = self._do("readdb", "lookup", locals())
-        return done
+        result: dict[str, Any] | None = self._do("readdb", "lookup", locals())
+        return result
 
     def top(
         self, count: int, *, min_score: float | None = None, snapshot: int | None = None
@@ -1178,8 +1178,8 @@ class Methods(Handle):
 
         >>> web.top(10)[0]["url"]
         """
-        done: list[dict[str, Any]] = self._do("readdb", "top", locals())
-        return done
+        result: list[dict[str, Any]] = self._do("readdb", "top", locals())
+        return result
 
     def dump_crawldb(
         self,
@@ -1217,8 +1217,8 @@ class Methods(Handle):
 
         >>> web.dump_crawldb("out", format="csv", status="db_gone")["records"]
         """
-        done: dict[str, Any] = self._do("readdb", "dump", locals())
-        return done
+        result: dict[str, Any] = self._do("readdb", "dump", locals())
+        return result
 
     def host(self, name: str) -> dict[str, Any] | None:
         """What is known of one host, from a HostDb of any size; none where it is not known.
@@ -1227,8 +1227,8 @@ class Methods(Handle):
 
         >>> web.host("example.org")
         """
-        done: dict[str, Any] | None = self._do("readhostdb", "host", locals())
-        return done
+        result: dict[str, Any] | None = self._do("readhostdb", "host", locals())
+        return result
 
     def top_hosts(
         self, count: int = 20, *, by: str = "urls", expr: str | None = None
@@ -1243,8 +1243,8 @@ class Methods(Handle):
 
         >>> [host["host"] for host in web.top_hosts(10, by="failed")]
         """
-        done: list[dict[str, Any]] = self._do("readhostdb", "top_hosts", locals())
-        return done
+        result: list[dict[str, Any]] = self._do("readhostdb", "top_hosts", locals())
+        return result
 
     def dump_hosts(
         self,
@@ -1270,8 +1270,8 @@ class Methods(Handle):
 
         >>> web.dump_hosts("hosts", format="csv", columns=["host", "homepage"])
         """
-        done: int = self._do("readhostdb", "dump_hosts", locals())
-        return done
+        result: int = self._do("readhostdb", "dump_hosts", locals())
+        return result
 
     def inlinks(self, url: str) -> list[dict[str, Any]]:
         """The pages that link to a URL, with the texts of their links, best-scored first; from a
@@ -1281,8 +1281,8 @@ class Methods(Handle):
 
         >>> [link["anchor"] for link in web.inlinks("https://example.org/")]
         """
-        done: list[dict[str, Any]] = self._do("readlinkdb", "inlinks", locals())
-        return done
+        result: list[dict[str, Any]] = self._do("readlinkdb", "inlinks", locals())
+        return result
 
     def dump_linkdb(
         self,
@@ -1305,8 +1305,8 @@ class Methods(Handle):
 
         >>> web.dump_linkdb("out", format="csv")["links"]
         """
-        done: dict[str, Any] = self._do("readlinkdb", "dump_linkdb", locals())
-        return done
+        result: dict[str, Any] = self._do("readlinkdb", "dump_linkdb", locals())
+        return result
 
     def dust(
         self,
@@ -1342,8 +1342,8 @@ class Methods(Handle):
         >>> web.dust(min_support=5)["rules"]
         >>> web.dust(apply="dust-urlnormalizer.txt")["file"]
         """
-        done: dict[str, Any] = self._do("dust", "dust", locals())
-        return done
+        result: dict[str, Any] = self._do("dust", "dust", locals())
+        return result
 
     def mirrors(
         self,
@@ -1371,8 +1371,8 @@ class Methods(Handle):
         >>> web.mirrors()["mirrors"]
         >>> web.mirrors(hosts_file="host-urlnormalizer.txt")["hosts"]
         """
-        done: dict[str, Any] = self._do("mirrors", "mirrors", locals())
-        return done
+        result: dict[str, Any] = self._do("mirrors", "mirrors", locals())
+        return result
 
     def domainstats(
         self,
@@ -1395,8 +1395,8 @@ class Methods(Handle):
 
         >>> web.domainstats("domain", top=10)["top"]
         """
-        done: dict[str, Any] = self._do("domainstats", "domainstats", locals())
-        return done
+        result: dict[str, Any] = self._do("domainstats", "domainstats", locals())
+        return result
 
     def crawlcomplete(
         self,
@@ -1421,8 +1421,8 @@ class Methods(Handle):
 
         >>> web.crawlcomplete()["complete"]
         """
-        done: dict[str, Any] = self._do("crawlcomplete", "crawlcomplete", locals())
-        return done
+        result: dict[str, Any] = self._do("crawlcomplete", "crawlcomplete", locals())
+        return result
 
     def protocolstats(
         self, *, plot: str | Path | None = None, snapshot: int | None = None
@@ -1436,8 +1436,8 @@ class Methods(Handle):
 
         >>> web.protocolstats()["codes"]["200"]
         """
-        done: dict[str, Any] = self._do("protocolstats", "protocolstats", locals())
-        return done
+        result: dict[str, Any] = self._do("protocolstats", "protocolstats", locals())
+        return result
 
     def linkstats(
         self, segments: Iterable[str] | str = (), *, top: int = 20, plot: str | Path | None = None
@@ -1456,24 +1456,24 @@ class Methods(Handle):
 
         >>> web.linkstats(top=5)["top"]
         """
-        done: dict[str, Any] = self._do("linkstats", "linkstats", locals())
-        return done
+        result: dict[str, Any] = self._do("linkstats", "linkstats", locals())
+        return result
 
     def snapshots(self) -> list[dict[str, Any]]:
         """The kept states of the CrawlDb, the current one last.
 
         >>> [state["snapshot"] for state in web.snapshots()]
         """
-        done: list[dict[str, Any]] = self._do("snapshots", "snapshots", locals())
-        return done
+        result: list[dict[str, Any]] = self._do("snapshots", "snapshots", locals())
+        return result
 
     def snapshot_files(self) -> list[str]:
         """The Parquet files of the CrawlDb's current state, for programs that read them.
 
         >>> duckdb.read_parquet(web.snapshot_files())
         """
-        done: list[str] = self._do("snapshots", "snapshot_files", locals())
-        return done
+        result: list[str] = self._do("snapshots", "snapshot_files", locals())
+        return result
 
     def rollback(self, to: int | None = None, *, steal_lock: bool = False) -> PhaseResult:
         """Make an older state of the CrawlDb of the crawl the current one.
@@ -1488,8 +1488,8 @@ class Methods(Handle):
 
         >>> web.rollback().snapshot
         """
-        done: PhaseResult = self._do("rollback", "rollback", locals())
-        return done
+        result: PhaseResult = self._do("rollback", "rollback", locals())
+        return result
 
     def gc(self, keep: int | None = None, *, steal_lock: bool = False) -> GarbageResult:
         """Forget old snapshots of the CrawlDb of the crawl and delete files that no kept one names,
@@ -1506,8 +1506,8 @@ class Methods(Handle):
 
         >>> web.gc(keep=1).counters["files_deleted"]
         """
-        done: GarbageResult = self._do("gc", "gc", locals())
-        return done
+        result: GarbageResult = self._do("gc", "gc", locals())
+        return result
 
     def check(self, *, deep: bool = False) -> list[dict[str, str]]:
         """What is damaged: every pointer, manifest, mark and file is looked at; `deep` reads every
@@ -1517,8 +1517,8 @@ class Methods(Handle):
 
         >>> web.check()
         """
-        done: list[dict[str, str]] = self._do("check", "check", locals())
-        return done
+        result: list[dict[str, str]] = self._do("check", "check", locals())
+        return result
 
     def repair(self, *, deep: bool = False, steal_lock: bool = False) -> list[str]:
         """Goes back to the newest intact state; what is damaged goes to the folder `quarantine` of
@@ -1530,8 +1530,8 @@ class Methods(Handle):
 
         >>> web.repair()
         """
-        done: list[str] = self._do("check", "repair", locals())
-        return done
+        result: list[str] = self._do("check", "repair", locals())
+        return result
 
     def rebucket(self, buckets: int, *, steal_lock: bool = False) -> PhaseResult:
         """Give the CrawlDb of the crawl more buckets, when its files pass 256 MB or the cluster has
@@ -1544,8 +1544,8 @@ class Methods(Handle):
 
         >>> web.rebucket(64).snapshot
         """
-        done: PhaseResult = self._do("rebucket", "rebucket", locals())
-        return done
+        result: PhaseResult = self._do("rebucket", "rebucket", locals())
+        return result
 
     def explain(self, url: str, *, robots: bool = False, inlinks: int = 5) -> dict[str, Any]:
         """Show everything that the crawl's folder knows about a URL, and what happens to it next.
@@ -1565,5 +1565,5 @@ class Methods(Handle):
 
         >>> web.explain("https://example.org/")["next"]
         """
-        done: dict[str, Any] = self._do("explain", "explain", locals())
-        return done
+        result: dict[str, Any] = self._do("explain", "explain", locals())
+        return result

@@ -26,7 +26,7 @@ _log = logging.getLogger("crawl")
 
 
 def notebook_observer(*, quiet: bool) -> Observer:
-    """Who is told what happens where nobody else is named."""
+    """The observer of a notebook where no other one is named."""
     if quiet:
         return LoggingObserver()
     try:

@@ -88,10 +88,10 @@ class Tables(Handle):
         from crawl.model.tables import CRAWLDB
 
         checked("snapshot", Positive | None, snapshot)
-        found = self._opened_crawl.require_crawldb()
+        state = self._opened_crawl.require_crawldb()
         if snapshot is not None:
-            found = self._opened_crawl.crawldb.snapshot(snapshot)
-        paths = [file.path for file in found.files]
+            state = self._opened_crawl.crawldb.snapshot(snapshot)
+        paths = [file.path for file in state.files]
         return _table_of_files("crawldb", CRAWLDB, self._opened_crawl.crawldb.folder, paths)
 
     def hostdb(self) -> Table:
@@ -115,9 +115,9 @@ class Tables(Handle):
         from crawl.phases.hostgraph.run import require_hostgraph, table_of
         from crawl.phases.webgraph.values import NodeGroup
 
-        wanted: NodeGroup = checked("group", NodeGroup, group)
-        table = table_of(wanted)
-        paths = [file.path for file in require_hostgraph(self._opened_crawl, wanted).files]
+        node_group: NodeGroup = checked("group", NodeGroup, group)
+        table = table_of(node_group)
+        paths = [file.path for file in require_hostgraph(self._opened_crawl, node_group).files]
         return _table_of_files(table.name, table, self._opened_crawl.dataset(table).folder, paths)
 
     def linkdb(self) -> Table:
@@ -151,9 +151,9 @@ class Tables(Handle):
         >>> web.segment(web.segments()[-1]).fetch().to_pandas()
         """
         checked("name", str, name)
-        known = self.segments()
-        if name not in known:
-            near = did_you_mean(name, known)
+        names = self.segments()
+        if name not in names:
+            near = did_you_mean(name, names)
             raise UsageError(f"{self.address} has no segment {name}{near}")
         return SegmentTables(self._opened_crawl.segments.segment(name))
 
@@ -170,8 +170,8 @@ class Tables(Handle):
         if not table.unique:
             return dataframe_of(spark, parts, table.schema, conditions)
         whole = table.schema if not conditions else PAGES.schema
-        found = newest_of(spark, parts, whole, conditions, table.unique)
-        return found.select(*table.columns)
+        rows = newest_of(spark, parts, whole, conditions, table.unique)
+        return rows.select(*table.columns)
 
 
 def _table_of_files(name: str, table: StoredTable, folder: Folder, paths: Iterable[str]) -> Table:

@@ -219,9 +219,9 @@ class _Call:
             crawl = CrawlDir(self._address) if self._address else None
             work = Work(self._name, asked.config, engine, crawl, observer, lines=lines)
             try:
-                done = perform(self._operation, work, asked.options)
+                result = perform(self._operation, work, asked.options)
                 if self._operation.streams:
-                    with closing(done) as answers:
+                    with closing(result) as answers:
                         return max(
                             (self._show(each, asked, observer) for each in answers), default=0
                         )
@@ -230,25 +230,25 @@ class _Call:
                     remark(f"{self._name}: {interrupted}")
                     return INTERRUPTED
                 return self._show(interrupted.result, asked, observer)
-        return self._show(done, asked, observer)
+        return self._show(result, asked, observer)
 
     def _shows_progress(self) -> bool:
         return self._operation.uses_spark or self._operation.has_progress
 
-    def _show(self, done: Any, asked: Asked, observer: TerminalObserver) -> int:
+    def _show(self, result: Any, asked: Asked, observer: TerminalObserver) -> int:
         operation = self._operation
         if self._face.json:
-            print_json(operation.values(done, asked), indent=None if operation.streams else 1)
+            print_json(operation.values(result, asked), indent=None if operation.streams else 1)
         if not self._face.json or operation.has_notes_for_programs:
             print_view(
                 self._name,
-                operation.render(done, asked),
+                operation.render(result, asked),
                 only_notes=self._face.json,
                 is_first=not observer.has_printed,
             )
         if operation.streams:
             sys.stdout.flush()
-        return operation.code(done, asked)
+        return operation.code(result, asked)
 
     @contextmanager
     def _lines(self, asked: Asked) -> Iterator[Iterator[str] | None]:
@@ -307,12 +307,12 @@ def _selected(operations: Sequence[Operation], words: Mapping[str, Any]) -> Oper
         raise UsageError(f"{_listed_selectors(operations)} exclude each other")
     if len(meant) != 1 and not (usual and not meant):
         raise UsageError(f"give one of {_listed_selectors(operations)}")
-    chosen = meant[0] if meant else usual[0]
-    own = {field.name for field in chosen.fields(Face.COMMAND_LINE)}
+    operation = meant[0] if meant else usual[0]
+    own = {field.name for field in operation.fields(Face.COMMAND_LINE)}
     for name in words:
         if name not in own:
-            raise UsageError(_misplaced(name, operations, chosen))
-    return chosen
+            raise UsageError(_misplaced(name, operations, operation))
+    return operation
 
 
 def _is_meant_by(selector: Field, words: Mapping[str, Any]) -> bool:
@@ -323,24 +323,24 @@ def _is_meant_by(selector: Field, words: Mapping[str, Any]) -> bool:
 
 
 def _listed_selectors(operations: Sequence[Operation]) -> str:
-    found = [_spelled(field) for each in operations for field in each.selectors]
-    return f"{', '.join(found[:-1])} and {found[-1]}"
+    selectors = [_spelled(field) for each in operations for field in each.selectors]
+    return f"{', '.join(selectors[:-1])} and {selectors[-1]}"
 
 
 def _spelled(selector: Field) -> str:
     return " ".join(filter(None, [selector.flags[0], selector.option.metavar]))
 
 
-def _misplaced(name: str, operations: Sequence[Operation], chosen: Operation) -> str:
+def _misplaced(name: str, operations: Sequence[Operation], operation: Operation) -> str:
     owners, flag = [], ""
     for each in operations:
         for field in each.fields(Face.COMMAND_LINE):
             if field.name == name:
                 flag = field.spelled(Face.COMMAND_LINE)
                 owners += [selector.flags[0] for selector in each.selectors]
-    if not owners and chosen.selector is not None:
-        return f"{flag} does not go with {chosen.selector.flags[0]}"
-    place = f", not with {chosen.selector.flags[0]}" if chosen.selector is not None else ""
+    if not owners and operation.selector is not None:
+        return f"{flag} does not go with {operation.selector.flags[0]}"
+    place = f", not with {operation.selector.flags[0]}" if operation.selector is not None else ""
     return f"{flag} goes with {' or '.join(owners)}{place}"
 
 

@@ -149,9 +149,9 @@ _NEVER_FORCED = {"inject": "--overwrite"}
 
 def _meanings_of_force(error: click.NoSuchOption) -> str:
     command = error.ctx.command if error.ctx else None
-    known = {name for each in command.params for name in each.opts} if command else set()
-    known.discard(_NEVER_FORCED.get(command.name or "", "") if command else "")
-    meant = [f"{name} {what}" for name, what in _FORCED.items() if name in known]
+    flags = {name for each in command.params for name in each.opts} if command else set()
+    flags.discard(_NEVER_FORCED.get(command.name or "", "") if command else "")
+    meant = [f"{name} {what}" for name, what in _FORCED.items() if name in flags]
     return "there is no --force" + (f": {', '.join(meant)}" if meant else "")
 
 

@@ -103,18 +103,18 @@ def remark(message: str) -> None:
         echo(message, err=True)
 
 
-def print_remarks(done: PhaseResult) -> None:
+def print_remarks(result: PhaseResult) -> None:
     """The lines that a phase has for the operator."""
-    for line in done.remarks:
-        remark(f"{done.phase}: {line}")
+    for line in result.remarks:
+        remark(f"{result.phase}: {line}")
 
 
-def is_answered(done: PhaseResult, as_json: bool, **further: object) -> bool:
+def is_answered(result: PhaseResult, as_json: bool, **further: object) -> bool:
     """Prints what a phase has for the operator and, where it is wanted as JSON, what it did;
     whether that is all there is to print."""
-    print_remarks(done)
+    print_remarks(result)
     if as_json:
-        print_json({"snapshot": done.snapshot, **further, "report": done.report})
+        print_json({"snapshot": result.snapshot, **further, "report": result.report})
     return as_json
 
 
@@ -152,8 +152,8 @@ def _draw(
     firm = [right or place == 0 for place, right in enumerate(numeric)]
     room_for_firm = (
         sum(
-            (width if kept else min(width, _FOLDED)) + 2
-            for width, kept in zip(widths, firm, strict=True)
+            (width if is_firm else min(width, _FOLDED)) + 2
+            for width, is_firm in zip(widths, firm, strict=True)
         )
         <= console.width
     )
@@ -164,12 +164,12 @@ def _draw(
         padding=(0, 1) if boxed else (0, 2, 0, 0),
         pad_edge=boxed,
     )
-    for column, right, kept in zip(columns, numeric, firm, strict=True):
+    for column, right, is_firm in zip(columns, numeric, firm, strict=True):
         table.add_column(
             column,
             justify="right" if right else "left",
             overflow="fold",
-            no_wrap=kept and room_for_firm,
+            no_wrap=is_firm and room_for_firm,
         )
     for row in rows:
         table.add_row(*map(Text, row))

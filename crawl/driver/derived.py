@@ -70,8 +70,8 @@ class DerivedFacts:
 def behind(facts: DerivedFacts) -> list[BehindTable]:
     """The tables that are behind, each after what it builds on."""
     return [
-        BehindTable(*found)
-        for found in (
+        BehindTable(*row)
+        for row in (
             *_by_segments("the LinkDb", "invertlinks", facts.linkdb, facts.parsed),
             *_by_segments("the link graph", "webgraph", facts.webgraph, facts.parsed),
             *_linkrank(facts),
@@ -115,24 +115,24 @@ def _hostgraph(
 
 
 def _scoreupdater(facts: DerivedFacts) -> _Found:
-    done = facts.runs.get("scoreupdater")
-    if done is None or facts.crawldb is None:
+    run = facts.runs.get("scoreupdater")
+    if run is None or facts.crawldb is None:
         return
     ranked = facts.runs.get("linkrank", {}).get(WEBGRAPH.name, 0)
-    if ranked > done.get(WEBGRAPH.name, 0):
+    if ranked > run.get(WEBGRAPH.name, 0):
         yield "the CrawlDb's scores", "scoreupdater", "pages were ranked anew since"
-    elif _is_rolled_back(facts.crawldb, done):
+    elif _is_rolled_back(facts.crawldb, run):
         yield "the CrawlDb's scores", "scoreupdater", "the CrawlDb was rolled back since"
 
 
 def _dedup(facts: DerivedFacts) -> _Found:
-    done, crawldb = facts.runs.get("dedup"), facts.crawldb
-    if done is None or crawldb is None:
+    run, crawldb = facts.runs.get("dedup"), facts.crawldb
+    if run is None or crawldb is None:
         return
-    new = crawldb.since(done.get("crawldb", 0))
+    new = crawldb.since(run.get("crawldb", 0))
     if new:
         yield "dedup", "dedup", f"the CrawlDb took in {_segments(new)} since"
-    elif _is_rolled_back(crawldb, done):
+    elif _is_rolled_back(crawldb, run):
         yield "dedup", "dedup", "the CrawlDb was rolled back since"
 
 
@@ -196,8 +196,8 @@ def is_up_to_date(step: str, facts: DerivedFacts) -> bool:
     return all(each.step != step or each.options for each in behind(facts))
 
 
-def _is_rolled_back(crawldb: TableFacts, done: Mapping[str, int]) -> bool:
-    return crawldb.number < done.get("crawldb", 0)
+def _is_rolled_back(crawldb: TableFacts, run: Mapping[str, int]) -> bool:
+    return crawldb.number < run.get("crawldb", 0)
 
 
 def _segments(count: int) -> str:
@@ -229,11 +229,9 @@ def read_facts(crawl_dir: CrawlDir) -> DerivedFacts:
 
 def behind_lines(crawl_dir: CrawlDir, steps: Iterable[str]) -> tuple[str, ...]:
     """A line for each table that is behind, of those that these commands make."""
-    wanted = frozenset(steps)
+    names = frozenset(steps)
     return tuple(
-        each.line(crawl_dir.address)
-        for each in behind(read_facts(crawl_dir))
-        if each.step in wanted
+        each.line(crawl_dir.address) for each in behind(read_facts(crawl_dir)) if each.step in names
     )
 
 
@@ -267,7 +265,7 @@ def _whole(
     """The segments of which that part is finished and that one of the tables lacks: no manifest of
     any other is read."""
     there = [table.applied.keys() for table in tables if table is not None]
-    found = set()
+    names = set()
     for segment in segments:
         if all(segment.name in applied for applied in there):
             continue
@@ -276,5 +274,5 @@ def _whole(
         except StorageError:
             continue
         if manifest is not None and manifest.complete:
-            found.add(segment.name)
-    return frozenset(found)
+            names.add(segment.name)
+    return frozenset(names)

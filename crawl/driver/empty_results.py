@@ -131,10 +131,10 @@ def fetch_remarks(address: str, counters: _Counts) -> list[str]:
     dropped = sum(
         _count(counters, f"redirects_dropped.{reason}") for reason in (*redirects, "filtered")
     )
-    kept = _count(counters, "fetch_success") + _count(counters, "fetch_notmodified")
-    kept += max(0, moved - dropped)
-    total = kept + sum(each.count for each in left_out)
-    return few_left("URLs", total, kept, left_out, "fetched")
+    kept_count = _count(counters, "fetch_success") + _count(counters, "fetch_notmodified")
+    kept_count += max(0, moved - dropped)
+    total = kept_count + sum(each.count for each in left_out)
+    return few_left("URLs", total, kept_count, left_out, "fetched")
 
 
 def _answered(answer: str) -> str:
@@ -188,10 +188,12 @@ def parse_remarks(address: str, segment: str, counters: _Counts) -> list[str]:
         )
         for reason, (cause, words) in causes.items()
     ]
-    total, kept = _count(counters, "outlinks"), _count(counters, "outlinks_kept")
+    total, kept_count = _count(counters, "outlinks"), _count(counters, "outlinks_kept")
     return [
         *few_left("pages", _count(counters, "pages"), parsed, pages),
-        *few_left("links", total, kept + _count(counters, "outlinks_dropped.duplicate"), links),
+        *few_left(
+            "links", total, kept_count + _count(counters, "outlinks_dropped.duplicate"), links
+        ),
     ]
 
 
@@ -213,8 +215,8 @@ def no_links_remarks(crawl_dir: CrawlDir, phase: str, names: Sequence[str]) -> l
     return [line, *why]
 
 
-def pages_remarks(address: str, done: str, kept: int, counters: _Counts) -> list[str]:
-    """Why no page was indexed or exported: `done` is the command."""
+def pages_remarks(address: str, command_name: str, kept_count: int, counters: _Counts) -> list[str]:
+    """Why no page was indexed or exported: `command_name` is the phase that says so."""
     causes = {
         "noindex": ("the pages themselves, which say noindex", ""),
         "parse_failed": ("their parsers, which failed", ""),
@@ -230,7 +232,7 @@ def pages_remarks(address: str, done: str, kept: int, counters: _Counts) -> list
         "duplicate": ("being duplicates", f"`{command('dedup', address)}` compares them anew"),
         "not_modified": (
             "indexer.skip.notmodified",
-            keeps_them(f"{command(done, address)} --all -D indexer.skip.notmodified=false"),
+            keeps_them(f"{command(command_name, address)} --all -D indexer.skip.notmodified=false"),
         ),
         "url_filter": (f"{_URL_FILTERS}, which --filter asks", ""),
         "filtered": (_indexing_filters(counters), ""),
@@ -244,8 +246,8 @@ def pages_remarks(address: str, done: str, kept: int, counters: _Counts) -> list
         )
         for reason, (cause, remedy) in causes.items()
     ]
-    total = kept + sum(each.count for each in left_out)
-    return few_left("pages", total, kept, left_out)
+    total = kept_count + sum(each.count for each in left_out)
+    return few_left("pages", total, kept_count, left_out)
 
 
 def merge_remarks(address: str, others: Sequence[str], counters: _Counts) -> list[str]:

@@ -24,15 +24,15 @@ class LeftOut:
 
 
 def few_left(
-    things: str, total: int, kept: int, left_out: Iterable[LeftOut], become: str = "left"
+    things: str, total: int, kept_count: int, left_out: Iterable[LeftOut], become: str = "left"
 ) -> list[str]:
     """The remark on a result of which nearly nothing is left, with its main reason; none where
     enough is left, or there was nothing to begin with. `become`: what those that are kept are."""
-    if not total or kept * _NEARLY_ALL >= total:
+    if not total or kept_count * _NEARLY_ALL >= total:
         return []
     reasons = sorted(left_out, key=lambda each: -each.count)
-    number = "none" if not kept else f"only {kept:,}"
-    line = f"{number} of {total:,} {things} {'is' if kept == 1 else 'are'} {become}"
+    number = "none" if not kept_count else f"only {kept_count:,}"
+    line = f"{number} of {total:,} {things} {'is' if kept_count == 1 else 'are'} {become}"
     if reasons and reasons[0].count:
         main = reasons[0]
         line += f": {main.count:,} were left out by {main.cause}"

@@ -29,8 +29,8 @@ def find_link_sites(
         for file in segment.require(PARSE_DATA).files
         if file.rows
     ]
-    for found in runner.run(find_sites, sites_tasks(files), f"{step}: sites"):
-        sites |= found
+    for file_sites in runner.run(find_sites, sites_tasks(files), f"{step}: sites"):
+        sites |= file_sites
     return sites
 
 
@@ -51,8 +51,8 @@ def sites_note(sites: Sites, rules: Mapping[str, bool]) -> dict[str, Any]:
 def rules_before(base: Snapshot | None) -> Mapping[str, bool]:
     """The rules by which `auto` has decided for a snapshot."""
     note: Mapping[str, Any] = {} if base is None else base.notes.get(SITES) or {}
-    found: Mapping[str, bool] = note.get(_RULES, {})
-    return found
+    rules: Mapping[str, bool] = note.get(_RULES, {})
+    return rules
 
 
 def carried_note(base: Snapshot | None) -> dict[str, Any]:

@@ -54,16 +54,16 @@ def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
             ):
                 began = observer.begin()
                 try:
-                    done = run(*args, **kwargs)
+                    result = run(*args, **kwargs)
                 except BaseException as error:
                     observer.fail(error)
                     raise
                 span.set(segment=current_context().segment)
-                report = getattr(done, "report", None)
+                report = getattr(result, "report", None)
                 if isinstance(report, Report):
                     span.set(**_counts(report.counters))
-                observer.succeed(done, observer.clock.monotonic() - began)
-                return done
+                observer.succeed(result, observer.clock.monotonic() - began)
+                return result
 
         return watched
 
@@ -111,8 +111,8 @@ class _PhaseObserver:
         if not is_outcome:
             self.meter.set(metrics.PHASE_LAST_FAILURE, self.clock.now_ms() / 1000, phase=self.phase)
 
-    def succeed(self, done: object, seconds: float) -> None:
-        report = getattr(done, "report", None)
+    def succeed(self, result: object, seconds: float) -> None:
+        report = getattr(result, "report", None)
         counters = report.counters if isinstance(report, Report) else Counters()
         _log.info(
             "%s done in %.1f s",
@@ -127,9 +127,9 @@ class _PhaseObserver:
             for step, spent in report.durations_s.items():
                 meter.set(metrics.STEP_SECONDS, spent, phase=self.phase, step=step)
         self._count(meter, counters)
-        self._tell_crawldb(meter, done)
+        self._tell_crawldb(meter, result)
         meter.set(metrics.PHASE_RUNNING, 0, phase=self.phase)
-        if getattr(done, "complete", True) is False:
+        if getattr(result, "complete", True) is False:
             meter.add(metrics.PHASE_RUNS, phase=self.phase, outcome="interrupted")
             return
         meter.add(metrics.PHASE_RUNS, phase=self.phase, outcome="success")
@@ -143,8 +143,8 @@ class _PhaseObserver:
             elif self.phase != "fetch" or not is_measured(name):
                 meter.add(metrics.PHASE_EVENTS, count, phase=self.phase, event=name)
 
-    def _tell_crawldb(self, meter: Meter, done: object) -> None:
-        snapshot = done if isinstance(done, Snapshot) else getattr(done, "snapshot", None)
+    def _tell_crawldb(self, meter: Meter, result: object) -> None:
+        snapshot = result if isinstance(result, Snapshot) else getattr(result, "snapshot", None)
         if not isinstance(snapshot, Snapshot):
             return
         meter.set(metrics.CRAWLDB_SNAPSHOT, snapshot.number)
@@ -153,7 +153,7 @@ class _PhaseObserver:
             return
         files = largest_first(snapshot.files)
         try:
-            found = self.runner.run(
+            counts = self.runner.run(
                 partial(count_statuses, self.crawl_dir.crawldb.folder),
                 files,
                 f"{self.phase}: count by status",
@@ -161,7 +161,7 @@ class _PhaseObserver:
         except CrawlError as error:
             _log.warning("the CrawlDb's records cannot be counted: %s", error)
             return
-        total = sum(found, Counters())
+        total = sum(counts, Counters())
         for status in DB_STATUSES:
             label = status_label(status)
             meter.set(metrics.CRAWLDB_RECORDS, total[label], status=label)

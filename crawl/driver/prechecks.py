@@ -34,8 +34,8 @@ def require_segments(directory: CrawlDir, names: Sequence[str] = ()) -> None:
     for name in names:
         segment = directory.segments.segment(segment_name(name))
         if segment.manifest(GENERATE) is None and segment.manifest(FETCH) is None:
-            known = (each.name for each in directory.segments.generated())
-            near = did_you_mean(segment.name, known)
+            segment_names = (each.name for each in directory.segments.generated())
+            near = did_you_mean(segment.name, segment_names)
             raise UsageError(
                 f"{where} has no segment {segment.name}{near};"
                 f" `{command('status', where)}` lists them"

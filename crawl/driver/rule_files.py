@@ -20,17 +20,17 @@ def read_learnt(address: str, command: str) -> list[RuleLine]:
         return []
     text = content.decode("utf-8", "replace")
     lines = enumerate(text.split("\n"), start=1)
-    found = [
+    rules = [
         RuleLine(name, number, line.rstrip())
         for number, line in lines
         if line.strip() and not line.lstrip().startswith("#")
     ]
-    if found and not text.startswith(_first_line(command)):
+    if rules and not text.startswith(_first_line(command)):
         raise UsageError(
             f"{address} is not a file that `crawl {command}` wrote: name another, and copy what"
             " you want to have of it"
         )
-    return found
+    return rules
 
 
 def rewrite_learnt(

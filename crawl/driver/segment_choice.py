@@ -66,7 +66,7 @@ def choose_segments(
     choose: `require_some` is for phases that have nothing to do then.
     """
     named = sorted({segment_name(name) for name in names})
-    chosen = ChosenSegments()
+    choice = ChosenSegments()
     for name in named:
         segment = crawl_dir.segments.segment(name)
         if lack := rule.lacks(segment):
@@ -76,32 +76,32 @@ def choose_segments(
             hint = f"; --again {rule.third_person} it all the same" if rule.can_repeat else ""
             raise UsageError(f"{fault}{hint}")
         if fault:
-            chosen.remarks.append(f"{fault}; {rule.participle} all the same")
+            choice.remarks.append(f"{fault}; {rule.participle} all the same")
         if name in inside:
-            chosen.again.append(name)
-        chosen.segments.append(segment)
+            choice.again.append(name)
+        choice.segments.append(segment)
     if named:
-        return chosen
+        return choice
     for segment in crawl_dir.segments.generated():
         lack = rule.lacks(segment)
         if segment.name in inside or (lack and not segment.is_done(FETCH)):
             continue
         fault = lack or rule.unready(segment)
         if fault:
-            chosen.remarks.append(f"passed over: {fault}")
+            choice.remarks.append(f"passed over: {fault}")
         else:
-            chosen.segments.append(segment)
-    return chosen
+            choice.segments.append(segment)
+    return choice
 
 
-def require_some(chosen: ChosenSegments, crawl_dir: CrawlDir, rule: SegmentRule) -> ChosenSegments:
+def require_some(choice: ChosenSegments, crawl_dir: CrawlDir, rule: SegmentRule) -> ChosenSegments:
     """The same; raises NothingToDo, with the reasons, where no segment is left."""
-    if not chosen.segments:
-        why = chosen.remarks or [
+    if not choice.segments:
+        why = choice.remarks or [
             f"every segment that was {rule.ready} is in {rule.destination} already"
         ]
         raise NothingToDo(f"{crawl_dir.address}: nothing to {rule.verb} ({'; '.join(why)})")
-    return chosen
+    return choice
 
 
 def _already(name: str, inside: Mapping[str, int], rule: SegmentRule) -> str:

@@ -245,8 +245,8 @@ def _handed_over(
     return robots, servers
 
 
-def _piece(told: dict[str, Any] | None) -> Piece | None:
-    return None if told is None else Piece(**told)
+def _piece(entry: dict[str, Any] | None) -> Piece | None:
+    return None if entry is None else Piece(**entry)
 
 
 def _kept_for_parse(

@@ -39,7 +39,8 @@ def cross_part_number(lists: Iterable[PartFile]) -> int:
 
 @dataclass(frozen=True)
 class FetchTaskSpec:
-    """What every task of one fetch has in common."""
+    """A fetch as its tasks get it: the segment, the configuration, the plugins, all parts of the
+    list, and what earlier fetches have left."""
 
     segment: Folder
     config: Config

@@ -98,7 +98,7 @@ class IndexWriter(Protocol):
     """One kind of index. Active are those that `index.writers` names."""
 
     keeps_files: ClassVar[bool] = True
-    """False for a server, which needs not be told of documents that stay."""
+    """False for a server, which need not know of documents that stay."""
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         """Reads the writer's parameters in index-writers.toml; raises ConfigError for what

@@ -29,4 +29,4 @@ ANSWER_KEYS = frozenset(
 )
 
 VALIDATOR_KEYS = (ETAG_KEY, LAST_MODIFIED_KEY)
-"""What a server is told of the version that we have, so that it may answer 304."""
+"""The validators of our version, sent to the server so that it may answer 304."""

@@ -18,7 +18,7 @@ from functools import lru_cache
 from crawl.masking import MARK, masked_text
 
 _MAX_TEXT = 16 * 1024
-"""Characters of a text that are looked at; what follows is not told."""
+"""Characters of a text that are looked at; what follows is left out."""
 _DEPTH = 3
 """Escapes on top of each other that are undone."""
 _SHORT = 4

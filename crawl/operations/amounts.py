@@ -28,13 +28,13 @@ class Amount:
     positive: bool = True
 
     def __call__(self, value: str) -> float:
-        found = _AMOUNT.fullmatch(value.strip())
-        unit = (found[3] or self.bare) if found else ""
-        if found is None or unit not in self.units:
+        match = _AMOUNT.fullmatch(value.strip())
+        unit = (match[3] or self.bare) if match else ""
+        if match is None or unit not in self.units:
             units = f", with a unit of {', '.join(self.units)}" if len(self.units) > 1 else ""
             raise UsageError(f"{value!r} is no {self.name} (such as {self.example}{units})")
-        digits = re.sub("[_,]", "", found[1])
-        amount = float(digits + (found[2] or "")) * self.units[unit]
+        digits = re.sub("[_,]", "", match[1])
+        amount = float(digits + (match[2] or "")) * self.units[unit]
         if not math.isfinite(amount) or (self.positive and amount <= 0):
             raise UsageError(f"{value!r}: above 0 and finite is wanted")
         return amount

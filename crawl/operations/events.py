@@ -26,7 +26,7 @@ class Notice:
 
 @dataclass(frozen=True, slots=True)
 class StepBegan:
-    """A step begins whose progress is told."""
+    """A step begins whose progress is reported."""
 
     step: str
 
@@ -41,7 +41,7 @@ class Progressed:
 
 @dataclass(frozen=True, slots=True)
 class StepEnded:
-    """A step whose progress was told is over."""
+    """A step whose progress was reported is over."""
 
     step: str
 
@@ -59,7 +59,7 @@ Event = Remark | Notice | StepBegan | Progressed | StepEnded | Finished
 
 
 class Observer(Protocol):
-    """Is told what happens, from whichever thread it happens in; must not raise."""
+    """Gets the events of an operation, from whichever thread they happen in; must not raise."""
 
     progress_seconds: float | None
     """How often it wants to know how far a step is; None where it does not."""
@@ -68,7 +68,7 @@ class Observer(Protocol):
 
 
 class SilentObserver:
-    """Nobody is told anything."""
+    """An observer that ignores all events."""
 
     progress_seconds: float | None = None
 

@@ -68,9 +68,9 @@ def _handled(handler: Handler, *numbers: signal.Signals) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    kept = {number: signal.signal(number, handler) for number in numbers}
+    handlers = {number: signal.signal(number, handler) for number in numbers}
     try:
         yield
     finally:
-        for number, before in kept.items():
+        for number, before in handlers.items():
             signal.signal(number, before)

@@ -98,7 +98,7 @@ class Operation:
     """Whether it shows how far it is, and can be told to be quiet, without Spark too."""
     due: Due = Due.NEVER
     has_notes_for_programs: bool = False
-    """Whether the notes of its view are told, too, where the answer is JSON."""
+    """Whether the notes of its view are shown, too, where the answer is JSON."""
     streams: bool = False
     """Whether `run` yields an answer for each of the URLs that are asked for (`Work.lines`)."""
     command: str = ""

@@ -239,14 +239,14 @@ OURS: Mapping[str, Listed] = {each.name: each for each in _OURS}
 @cache
 def commands() -> Mapping[str, Listed]:
     """Every command, by name: ours, then those of others, one of which may be broken."""
-    found = dict(OURS)
+    entries = dict(OURS)
     for name, point in sorted(_of_others().items()):
         try:
             summary = operations_of(name)[0].summary
         except PluginError as error:
             summary = str(error)
-        found[name] = Listed(name, point.value, summary)
-    return found
+        entries[name] = Listed(name, point.value, summary)
+    return entries
 
 
 def find_command(name: str) -> Listed | None:
@@ -306,10 +306,10 @@ def _of_others() -> Mapping[str, EntryPoint]:
         return {}
     from importlib.metadata import entry_points
 
-    found = {point.name: point for point in entry_points(group=GROUP)}
-    for name in found.keys() & OURS.keys():
-        _log.warning("operation %s of %s: the name is taken", name, found.pop(name).value)
-    return found
+    points = {point.name: point for point in entry_points(group=GROUP)}
+    for name in points.keys() & OURS.keys():
+        _log.warning("operation %s of %s: the name is taken", name, points.pop(name).value)
+    return points
 
 
 def _loaded(point: EntryPoint) -> tuple[Operation, ...]:

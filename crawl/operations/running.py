@@ -17,25 +17,25 @@ _CANCEL_AGAIN_S = 0.5
 
 
 def perform(operation: Operation, work: Work, options: Any) -> Any:
-    """Runs an operation to its end; its remarks are told, and then that it is over."""
+    """Runs an operation to its end; the observer gets its remarks, and then that it is over."""
     try:
         if operation.check is not None:
             operation.check(work.config, options)
-        done = operation.run(work, options)
+        result = operation.run(work, options)
     except BaseException as fault:
         # of an interruption in good order that too is told which was done until then
         _tell(operation, work, getattr(fault, "result", None))
         work.observer.on_event(Finished(operation.name, fault))
         raise
-    if isinstance(done, Iterator):
-        return done
-    _tell(operation, work, done)
+    if isinstance(result, Iterator):
+        return result
+    _tell(operation, work, result)
     work.observer.on_event(Finished(operation.name))
-    return done
+    return result
 
 
-def _tell(operation: Operation, work: Work, done: object) -> None:
-    for line in getattr(done, "remarks", ()):
+def _tell(operation: Operation, work: Work, result: object) -> None:
+    for line in getattr(result, "remarks", ()):
         work.observer.on_event(Remark(operation.command_name, line))
 
 

@@ -14,8 +14,8 @@ def counter_rows(counters: Mapping[str, int], families: Sequence[str]) -> list[l
     last, and is shown too, since the rare ones tell what went wrong."""
 
     def place(name: str) -> tuple[int, str]:
-        found = (at for at, family in enumerate(families) if name.startswith(family))
-        return next(found, len(families)), name
+        places = (at for at, family in enumerate(families) if name.startswith(family))
+        return next(places, len(families)), name
 
     return [[name, counters[name]] for name in sorted(counters, key=place) if counters[name]]
 

@@ -33,7 +33,8 @@ TypeMap = tuple[tuple[str, tuple[str, ...]], ...]
 
 @dataclass(frozen=True)
 class ParsePlan:
-    """All that a task needs to parse pages; travels as names and configuration."""
+    """The plugins and rules that parse pages, and their configuration; they travel to tasks as
+    names."""
 
     config: Config
     parsers: tuple[ResolvedPlugin, ...]

@@ -41,19 +41,21 @@ def generate_bytes(urls: float, files: float, pages: float, hosts: float, parts:
     chains = min(hosts, CHAINS_TOLD)
     if hosts > CHAINS_TOLD:
         chains += SLOTS_PER_PART * parts
-    told = _keys_told(urls, files, pages) * KEY_BYTES + chains * CHAIN_BYTES + parts * LIST_BYTES
-    return JOB_BYTES + files * GENERATE_FILE_BYTES + told
+    selection_bytes = (
+        _keys_told(urls, files, pages) * KEY_BYTES + chains * CHAIN_BYTES + parts * LIST_BYTES
+    )
+    return JOB_BYTES + files * GENERATE_FILE_BYTES + selection_bytes
 
 
 def _keys_told(urls: float, files: float, pages: float) -> float:
     """In all looks for the cut, each of which leaves few keys to the next."""
     step = max(1.0, urls // KEYS_TOLD)
-    told = urls / step
+    keys = urls / step
     while step > 1:
         inside = min(pages, files * step)
         step = max(1.0, 2 * files * step // KEYS_TOLD)
-        told += inside / step
-    return told
+        keys += inside / step
+    return keys
 
 
 def updatedb_bytes(sent_files: float, files: float) -> float:

@@ -43,7 +43,7 @@ BYTES_PER_THREAD = MIB
 MAX_THREADS = 200
 """Of a fetch task: it is one Python process, and more were never measured."""
 RESULT_BYTES_PER_TASK = 4 << 10
-"""What the driver is told of a task: names and sums, never rows. In the tests' crawls Spark
+"""The size of a task's result: names and sums, never rows. In the tests' crawls Spark
 counted up to 2.6 kB."""
 DEFAULT_RESULT_BYTES = 1024 * MIB
 """Spark's own limit, below which there is no reason to go."""

@@ -14,15 +14,15 @@ from crawl.storage.segments import FETCH, PARSE
 
 
 def closed_round(
-    directory: CrawlDir, number: int, done: UpdateDbResult, seconds: dict[str, float]
+    directory: CrawlDir, number: int, result: UpdateDbResult, seconds: dict[str, float]
 ) -> RoundResult:
     """The round that an updatedb has closed; `seconds`: spent on its steps."""
-    counted = done.report.counters
-    records, left, fetch_s = _fetched(directory, done.segments)
-    parsed = _counted(directory, done.segments, PARSE)
+    counted = result.report.counters
+    records, left, fetch_s = _fetched(directory, result.segments)
+    parsed = _counted(directory, result.segments, PARSE)
     return RoundResult(
         number=number,
-        segments=done.segments,
+        segments=result.segments,
         fetched=_total(counted, Event.FETCHED, Event.CHANGED, Event.UNPARSABLE),
         not_modified=_total(counted, Event.UNCHANGED, Event.NOT_MODIFIED),
         redirects=_total(counted, Event.MOVED, Event.MOVED_FOR_NOW),
@@ -34,8 +34,8 @@ def closed_round(
         links_over_limit=parsed["outlinks_dropped.limit"],
         records=records,
         fetch_s=fetch_s,
-        db_urls=done.snapshot.rows,
-        db_bytes=done.snapshot.bytes,
+        db_urls=result.snapshot.rows,
+        db_bytes=result.snapshot.bytes,
         seconds=seconds,
     )
 

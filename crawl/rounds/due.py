@@ -36,11 +36,11 @@ class DueWork:
     reason: str = ""
 
 
-def due_work(phase: str, found: Iterable[SegmentState], *, stopped: bool) -> DueWork:
+def due_work(phase: str, states: Iterable[SegmentState], *, stopped: bool) -> DueWork:
     """The work of a phase in a crawl with these segments, oldest first."""
     if stopped:
         return DueWork(code=NOTHING_MORE, reason=f"{STOP_FILE} exists")
-    unfinished = open_segments(found)
+    unfinished = open_segments(states)
     a_round = build_round(RoundOptions())
     if phase == a_round.generate.name:
         if not unfinished:

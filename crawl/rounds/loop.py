@@ -250,15 +250,15 @@ class RoundLoop:
         due = NextStep(inject_step(seeds))
         try:
             with self._timed(due, self.lane):
-                done = inject.run(self.runner, self.directory, self.config, options, self.clock)
+                result = inject.run(self.runner, self.directory, self.config, options, self.clock)
         except NothingToDo as nothing:
-            known = self.directory.crawldb.current()
-            if known is None or not known.rows:
+            snapshot = self.directory.crawldb.current()
+            if snapshot is None or not snapshot.rows:
                 raise
             # the seeds brought nothing new, but there is a CrawlDb to run rounds on
             _remark(self.lane, due, str(nothing))
         else:
-            _remark(self.lane, due, done.took_over)
+            _remark(self.lane, due, result.took_over)
 
     def _generate(self, due: NextStep, lane: Lane) -> StopReason | None:
         options = GenerateOptions(
@@ -268,7 +268,7 @@ class RoundLoop:
             steal_lock=self.steal_lock,
         )
         with self._timed(due, lane):
-            done = generate.run(
+            result = generate.run(
                 lane.runner,
                 self.directory,
                 self.config if self.overlapping is None else self._half_of_hosts(),
@@ -278,13 +278,13 @@ class RoundLoop:
                 bounding=self.bounding,
                 not_again=self._fetched_before() if self.options.add_days else (),
             )
-        _remark(lane, due, done.took_over)
+        _remark(lane, due, result.took_over)
         if not self.rounds and not self._idle:  # later it is no news that nothing is due
-            _remark(lane, due, *done.remarks)
-        self._hosts_waiting = done.report.counters["hosts_waiting"]
-        self._next_host_ms = done.next_host_ms
-        if done.segments:
-            self._mean_due = mean_due(done.report)
+            _remark(lane, due, *result.remarks)
+        self._hosts_waiting = result.report.counters["hosts_waiting"]
+        self._next_host_ms = result.next_host_ms
+        if result.segments:
+            self._mean_due = mean_due(result.report)
             return None
         self._idle += 1
         return StopReason.NOTHING_DUE
@@ -293,9 +293,9 @@ class RoundLoop:
         """The segments of this run, and those under way. Where URLs are selected before they are
         due, those of a round would be selected again by the next: pages whose interval is shorter
         than the look ahead for ever, failed ones until they count as gone."""
-        done = {name for each in self.rounds for name in each.segments}
+        names = {name for each in self.rounds for name in each.segments}
         under_way = (each.name for each in open_segments(segment_states(self.directory)))
-        return tuple(sorted({*done, *under_way}))
+        return tuple(sorted({*names, *under_way}))
 
     def _half_of_hosts(self) -> Config:
         """The settings of a list that leaves work for the next one."""
@@ -335,32 +335,32 @@ class RoundLoop:
         if stop is not None:
             return stop
         with self._timed(due, lane), self.fetching(self.directory.segments.segment(name)):
-            done = fetch.run(
+            result = fetch.run(
                 lane.runner, self.directory, config, options, self.clock, self.interrupted
             )
         self._fetched_at = self.clock.monotonic()
-        _remark(lane, due, done.took_over, *done.remarks)
-        return None if done.complete else StopReason.INTERRUPTED
+        _remark(lane, due, result.took_over, *result.remarks)
+        return None if result.complete else StopReason.INTERRUPTED
 
     def _parse(self, due: NextStep, lane: Lane) -> StopReason | None:
         (name,) = due.segments
         options = ParseOptions(segment=name, steal_lock=self.steal_lock)
         with self._timed(due, lane), lane.parsing(self.directory.segments.segment(name)):
-            done = parse.run(lane.runner, self.directory, self.config, options, self.clock)
-        _remark(lane, due, done.took_over, *done.remarks)
+            result = parse.run(lane.runner, self.directory, self.config, options, self.clock)
+        _remark(lane, due, result.took_over, *result.remarks)
         return None
 
     def _update(self, due: NextStep, lane: Lane) -> StopReason | None:
         options = UpdateDbOptions(segments=due.segments, steal_lock=self.steal_lock)
         with self._timed(due, lane):
-            done = updatedb.run(lane.runner, self.directory, self.config, options, self.clock)
-        _remark(lane, due, done.took_over, *done.remarks)
+            result = updatedb.run(lane.runner, self.directory, self.config, options, self.clock)
+        _remark(lane, due, result.took_over, *result.remarks)
         number, seconds = len(self.rounds) + 1, self._take_seconds(due.segments)
-        closed = closed_round(self.directory, number, done, seconds)
+        closed = closed_round(self.directory, number, result, seconds)
         self.rounds.append(closed)
         lane.observer.on_event(RoundClosed(closed))
         # hosts that are put off are left out of the next round: it has other URLs
-        goes_on = closed.records or done.report.counters["hosts_put_off"]
+        goes_on = closed.records or result.report.counters["hosts_put_off"]
         return None if goes_on else StopReason.NOTHING_FETCHED
 
     def _pause(self, until: float) -> StopReason | None:
@@ -387,11 +387,11 @@ class RoundLoop:
 
     def _take_seconds(self, names: tuple[str, ...]) -> dict[str, float]:
         """Spent on the round of these segments, and on what was for none."""
-        found: dict[str, float] = {}
+        totals: dict[str, float] = {}
         for name in ("", *names):
             for step, seconds in self._seconds.pop(name, {}).items():
-                found[step] = round(found.get(step, 0.0) + seconds, 3)
-        return found
+                totals[step] = round(totals.get(step, 0.0) + seconds, 3)
+        return totals
 
 
 def _remark(lane: Lane, due: NextStep, *lines: str | None) -> None:

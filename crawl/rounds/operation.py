@@ -132,7 +132,7 @@ def _written_first(directory: CrawlDir, shape: RoundOptions, *, injects: bool) -
 
 
 def values(result: RunResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {
         "ending": result.ending,
         "rounds": [asdict(each) for each in result.rounds],
@@ -152,7 +152,7 @@ def code(result: RunResult, asked: Asked) -> int:
 
 
 def render(result: RunResult, asked: Asked) -> View:
-    """What people are shown at the end; each round has told of itself."""
+    """What people are shown at the end; each round has been shown when it ended."""
     from crawl.rounds.shown import behind_line, ending_line, limit_lines, total_rows
 
     address = asked.address
@@ -169,7 +169,7 @@ def render(result: RunResult, asked: Asked) -> View:
 
 
 def plan_values(steps: list[PlannedStep], asked: Asked) -> list[dict[str, Any]]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return [asdict(each) for each in steps]
 
 

@@ -59,12 +59,12 @@ class Step:
 
     def command_line(self, crawl_dir: str, segments: Iterable[str] = ()) -> list[str]:
         """The command line, without the program: `fetch DIR SEGMENT -D …`."""
-        found = [self.name, crawl_dir, *segments, *self.arguments]
+        words = [self.name, crawl_dir, *segments, *self.arguments]
         for name, value in self.options:
-            found += [name, value]
+            words += [name, value]
         for name, value in self.settings:
-            found += ["-D", f"{name}={value}"]
-        return found
+            words += ["-D", f"{name}={value}"]
+        return words
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,10 +162,10 @@ def after_steps(names: Iterable[str]) -> tuple[Step, ...]:
     the names is; UsageError where one is none of them. A text may have several, with commas."""
     asked = {name.strip() for text in names for name in text.split(",") if name.strip()}
     for name in sorted(asked - _AFTER.keys()):
-        known = ", ".join(_AFTER)
+        choices = ", ".join(_AFTER)
         raise UsageError(
             f"--then {name}: no step that can follow the rounds{did_you_mean(name, _AFTER)};"
-            f" they are {known}"
+            f" they are {choices}"
         )
     return tuple(step for step in AFTER_ROUNDS if step.name in asked)
 
@@ -178,18 +178,18 @@ class NextStep:
     segments: tuple[str, ...] = ()
 
 
-def open_segments(found: Iterable[SegmentState]) -> list[SegmentState]:
+def open_segments(segments: Iterable[SegmentState]) -> list[SegmentState]:
     """Those whose round is not closed."""
-    return [segment for segment in found if segment.stage < Stage.UPDATED]
+    return [segment for segment in segments if segment.stage < Stage.UPDATED]
 
 
-def next_step(found: Iterable[SegmentState], a_round: Round) -> NextStep:
+def next_step(segments: Iterable[SegmentState], a_round: Round) -> NextStep:
     """What comes next for a crawl with these segments, oldest first.
 
     Whatever was begun is finished before anything new is selected: generate would take the
     same URLs once more. All that is parsed is taken into the CrawlDb by one update.
     """
-    unfinished = open_segments(found)
+    unfinished = open_segments(segments)
     for step in (a_round.fetch, a_round.parse):
         for segment in unfinished:
             if segment.stage in step.takes:
@@ -208,12 +208,12 @@ class NextSteps:
 
 
 def next_steps(
-    found: Iterable[SegmentState], a_round: Round, fetching: str | None = None
+    segments: Iterable[SegmentState], a_round: Round, fetching: str | None = None
 ) -> NextSteps:
     """What two lanes do for a crawl with these segments, oldest first. One fetches list after list,
     never two at once. The other closes the rounds of lists that were fetched, and makes one list
     ahead; it leaves the segment that is being fetched alone."""
-    unfinished = open_segments(found)
+    unfinished = open_segments(segments)
     lists = [segment.name for segment in unfinished if segment.stage in a_round.fetch.takes]
     fetch = NextStep(a_round.fetch, (lists[0],)) if lists else None
     others = [segment for segment in unfinished if segment.name != fetching]
@@ -344,16 +344,16 @@ class Task:
 
     def command_line(self, params: CrawlParams) -> list[str]:
         """The command line, without the program. It can be given again and again."""
-        found = self._step(params).command_line(params["crawl_dir"])
+        words = self._step(params).command_line(params["crawl_dir"])
         if self.round or self.is_after:
-            found.append("--if-due")
+            words.append("--if-due")
         if self.step == "fetch" and self.round < params["rounds"]:
-            found.append("--more-rounds")
+            words.append("--more-rounds")
         for option, value in ("--master", params["master"]), ("--conf", params["conf"]):
-            found += [option, value] if value else []
+            words += [option, value] if value else []
         for setting in params["settings"]:
-            found += ["-D", setting]
-        return found
+            words += ["-D", setting]
+        return words
 
     def _step(self, params: CrawlParams) -> Step:
         if self.is_after:

@@ -223,10 +223,12 @@ class EmbeddedIndex:
                 explained = query.explain(self._collection.searcher, candidate.address)
             except ValueError:
                 continue  # not in this field of this page
-            told = json.loads(explained.to_json())
+            explanation = json.loads(explained.to_json())
             name = {"content": "text", fields_of.URL_WORDS: "url"}.get(each.field, each.field)
             shares.append(
-                FieldShare(text, name, told["value"], each.weight, tells, _frequency(told))
+                FieldShare(
+                    text, name, explanation["value"], each.weight, tells, _frequency(explanation)
+                )
             )
         return Ranking(
             candidate.words,
@@ -298,8 +300,8 @@ def _check(options: SearchOptions) -> None:
         raise UsageError(f"facets: no more than {MAX_FACETS:,} hosts or languages are counted")
 
 
-def _frequency(told: dict[str, Any]) -> float:
+def _frequency(explanation: dict[str, Any]) -> float:
     """How often a field has the word, from tantivy's explanation."""
-    if str(told.get("description", "")).startswith("freq, occurrences"):
-        return float(told["value"])
-    return max(map(_frequency, told.get("details") or ()), default=0.0)
+    if str(explanation.get("description", "")).startswith("freq, occurrences"):
+        return float(explanation["value"])
+    return max(map(_frequency, explanation.get("details") or ()), default=0.0)

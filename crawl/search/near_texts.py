@@ -43,8 +43,8 @@ def text_number(text: str, title: str, url: str) -> int:
     those without one by their URL: that they say nothing is nothing that they have in common."""
     if len(text) >= _MIN_TEXT:
         return stable_hash(text.encode())
-    told = f"{title}\0{text}" if title.strip() else f"{url}\0{text}"
-    return stable_hash(told.encode())
+    content = f"{title}\0{text}" if title.strip() else f"{url}\0{text}"
+    return stable_hash(content.encode())
 
 
 def sketch_of(text: str) -> int:

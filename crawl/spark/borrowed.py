@@ -29,7 +29,7 @@ _PACKAGES = ("numpy", "pyarrow")
 """What every task imports beside our own code."""
 
 _remarks: WeakKeyDictionary[SparkContext, set[str]] = WeakKeyDictionary()
-"""What was told of sessions whose executors were looked at: each line once."""
+"""The remarks made on each session whose executors were looked at: each line once."""
 
 
 def check_borrowed(spark: SparkSession, config: Config) -> None:

@@ -261,7 +261,7 @@ def _in_vain(request: CoresRequest, registered: int, wait_s: float) -> str:
 
 class _SparkCluster:
     """The cluster of a session, by what its JVM tells: by methods, too, that no promise of
-    Spark's covers. Where one is not there, it is as if nobody had told."""
+    Spark's covers. Where one is not there, its answer is None."""
 
     def __init__(self, context: SparkContext) -> None:
         self._context = context
@@ -271,7 +271,7 @@ class _SparkCluster:
 
     def registered(self) -> int:
         if not is_local(self.master):
-            counted = self._told(self._executor_slots)
+            counted = self._ask_cluster(self._executor_slots)
             if counted is not None:
                 return counted
         return _slots(int(self._context.defaultParallelism), self.settings)
@@ -280,7 +280,7 @@ class _SparkCluster:
         addresses = standalone_addresses(self.master)
         if not addresses or "spark.cores.max" in self.settings:
             return None
-        states = (self._told(partial(self._state_at, at)) for at in addresses)
+        states = (self._ask_cluster(partial(self._state_at, at)) for at in addresses)
         return next((state for state in states if state is not None), None)
 
     def _executor_slots(self) -> int:
@@ -314,7 +314,7 @@ class _SparkCluster:
         )
 
     @staticmethod
-    def _told(ask: Callable[[], T | None]) -> T | None:
+    def _ask_cluster(ask: Callable[[], T | None]) -> T | None:
         from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 
         try:

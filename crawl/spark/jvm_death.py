@@ -79,7 +79,7 @@ def death_of(error: BaseException, gateway: Any = None) -> JVMDied | None:
 
 @contextmanager
 def deaths_ignored() -> Iterator[None]:
-    """Is around what a JVM that may be gone is told last."""
+    """Is around the last calls to a JVM that may be gone."""
     from py4j.protocol import Py4JError
 
     with warnings.catch_warnings(), suppress(Py4JError, ConnectionError, EOFError):

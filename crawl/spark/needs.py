@@ -59,12 +59,12 @@ class _Wish:
     """Spark's own."""
     why: str
     at_runtime: bool = False
-    """Whether a session that runs can still be told."""
+    """Whether it can still be set in a session that runs."""
     same: tuple[str, ...] = ()
     """Other values that come to the same, in lower case."""
 
     def remark(self, value_of: Lookup) -> str:
-        """What is to be told; nothing where it is set."""
+        """The line that asks for the setting; empty where it is set."""
         found = (value_of(self.key) or self.default).strip()
         if found.lower() in (self.value.lower(), *self.same):
             return ""

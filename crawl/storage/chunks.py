@@ -155,9 +155,9 @@ class ChunkLog:
         write_last(self._folder, self._next, content)
         self._next += 1
 
-    def finish(self, told: dict[str, Any]) -> None:
+    def finish(self, part_end: dict[str, Any]) -> None:
         self.require_ours()
-        self._folder.write(DONE, seal(told))
+        self._folder.write(DONE, seal(part_end))
 
     def finished(self) -> dict[str, Any] | None:
         """What the finished part tells; None while it is not finished, or where that cannot

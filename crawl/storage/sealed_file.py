@@ -26,7 +26,7 @@ _LOOKS = 5
 """How often a reader starts again: each time a writer must have made a whole write."""
 
 _log = logging.getLogger(__name__)
-_told: set[str] = set()
+_reported_paths: set[str] = set()
 """Files that were read from their copies: each is reported once."""
 
 
@@ -60,8 +60,8 @@ class SealedFile:
     def warn_of_copy(self) -> None:
         """Says, once, that the file was read from its copy."""
         path = self._folder.path(self.name)
-        if path not in _told:
-            _told.add(path)
+        if path not in _reported_paths:
+            _reported_paths.add(path)
             _log.warning(
                 "%s is damaged or missing and was read from its copy;"
                 " the next command that writes there, or `crawl check --repair`, mends it",

@@ -73,7 +73,7 @@ def to_pauses(table: pa.Table) -> Iterator[ServerPause]:
 
 
 def last_pauses(pauses: Iterable[ServerPause]) -> list[ServerPause]:
-    """One for each server that several tasks tell of: what was told last, but the longest of the
+    """One for each server that several tasks tell of: the newest, but with the longest of the
     pauses; and what one of them has given up is given up."""
     found: dict[str, ServerPause] = {}
     for pause in pauses:

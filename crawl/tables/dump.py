@@ -62,7 +62,7 @@ class RecordFilter:
 
 @dataclass(frozen=True, slots=True)
 class DumpJob:
-    """What every task needs to know."""
+    """A dump of the CrawlDb: where it goes, in which form, and which records it has."""
 
     crawldb: Folder
     output: Folder

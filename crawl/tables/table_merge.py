@@ -23,7 +23,8 @@ from crawl.tables.slices import Router, Slice
 
 @dataclass(frozen=True)
 class MergeJob:
-    """What every task of the step needs to know."""
+    """A merge of new rows into a table: where the table is written, and how the rows of one key
+    become one."""
 
     target: BucketTarget
     combine: Combine

@@ -182,7 +182,7 @@ def _name_of(address: str) -> str:
 
 
 def _pusher(registry: Any, url: str, crawl: str, command: str) -> Callable[[], None]:
-    """Adds to the group of this crawl and command: what other commands told stays."""
+    """Adds to the group of this crawl and command: what other commands pushed stays."""
     from prometheus_client import pushadd_to_gateway
 
     told_off = False

@@ -160,8 +160,8 @@ class HostQueues:
             ready_at = now + self._politeness.ip_delay_s if gate.busy else gate.ready_at
             if ready_at > now:
                 states.append(ServerState(f"{ADDRESS_MARK}{address}", ready_at - now, 0, ""))
-        told = {state.key for state in states}
-        owed_less = (self._recalled | self._slowed.keys()) - told
+        keys = {state.key for state in states}
+        owed_less = (self._recalled | self._slowed.keys()) - keys
         return states + [
             ServerState(key, 0.0, 0, "", min_delay_s=self._slowed.get(key, 0.0))
             for key in owed_less

@@ -22,7 +22,7 @@ from crawl.storage.parquet import each_group, open_table, open_writer
 _SCHEMA = pa.schema(
     [pa.field("authority", pa.string(), False), pa.field("robots_url", pa.string(), False)]
 )
-_TOLD = "cross_part"
+_FILE_KEY = "cross_part"
 """The key of the file in a part's end."""
 _ROWS = "strays"
 """The key under which ends of former releases have the authorities themselves."""
@@ -54,7 +54,7 @@ def read_cross_part(segment: Folder, pieces: Iterable[Piece]) -> dict[str, str]:
 
 def told_of(piece: Piece | None) -> dict[str, Any]:
     """The file as a part's end names it."""
-    return {_TOLD: None if piece is None else asdict(piece)}
+    return {_FILE_KEY: None if piece is None else asdict(piece)}
 
 
 def cross_part_told(segment: Folder, part: int, finished: Mapping[str, Any]) -> Piece | None:
@@ -62,10 +62,10 @@ def cross_part_told(segment: Folder, part: int, finished: Mapping[str, Any]) -> 
     not done then, for its task alone can find the authorities again."""
     rows = finished.get(_ROWS)
     if rows:
-        told = rows if isinstance(rows, dict) else dict.fromkeys(rows, "")
-        return write_cross_part(segment, part, told)
-    if finished.get(_TOLD) is None:
+        authorities = rows if isinstance(rows, dict) else dict.fromkeys(rows, "")
+        return write_cross_part(segment, part, authorities)
+    if finished.get(_FILE_KEY) is None:
         return None
-    piece = Piece(**finished[_TOLD])
+    piece = Piece(**finished[_FILE_KEY])
     read_cross_part(segment, [piece])
     return piece

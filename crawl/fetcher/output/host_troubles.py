@@ -22,7 +22,7 @@ from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.segments import FETCH_HOSTS as PART
 
-_TOLD = "host_troubles"
+_FILE_KEY = "host_troubles"
 """The key of the file in a part's end."""
 _ROWS = "troubles"
 """The key under which ends of former releases have the rows themselves."""
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 def write_host_troubles(
     segment: Folder, part: int, troubles: Iterable[HostTrouble], *, is_resumed: bool
 ) -> Piece | None:
-    """Writes what a task tells, and what those before it told; None where that is nothing."""
+    """Writes the troubles of a task and of those before it; None where there are none."""
     folder = segment.child(PART)
     before = _told_before(folder, part) if is_resumed else ()
     merged = merged_troubles([*before, *troubles])
@@ -47,7 +47,7 @@ def write_host_troubles(
 
 def told_of(troubles: Piece | None) -> dict[str, Any]:
     """The file as a part's end names it."""
-    return {_TOLD: None if troubles is None else asdict(troubles)}
+    return {_FILE_KEY: None if troubles is None else asdict(troubles)}
 
 
 def troubles_told(segment: Folder, part: int, finished: Mapping[str, Any]) -> Piece | None:
@@ -57,10 +57,10 @@ def troubles_told(segment: Folder, part: int, finished: Mapping[str, Any]) -> Pi
     if rows:
         troubles = [HostTrouble(*row) for row in rows]
         return write_host_troubles(segment, part, troubles, is_resumed=False)
-    told = finished.get(_TOLD)
-    if told is None:
+    entry = finished.get(_FILE_KEY)
+    if entry is None:
         return None
-    piece = Piece(**told)
+    piece = Piece(**entry)
     if segment.child(PART).exists(piece.path):
         return piece
     _log.warning("%s is missing; its hosts are tried again", segment.child(PART).path(piece.path))

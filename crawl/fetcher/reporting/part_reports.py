@@ -1,4 +1,4 @@
-"""What the tasks of a fetch last told (task_monitor.py), read by the driver."""
+"""The last reports of a fetch's tasks (task_monitor.py), read by the driver."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class PartReports:
         self._before = frozenset(str(report.get("run")) for report in self.read())
 
     def read(self) -> list[dict[str, Any]]:
-        """The last report of every part that has told something."""
+        """The last report of every part that has written one."""
         with ThreadPoolExecutor(min(_READERS, max(1, len(self._parts)))) as readers:
             found = list(readers.map(self._report_of, self._parts))
         return [

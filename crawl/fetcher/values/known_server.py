@@ -1,4 +1,4 @@
-"""What an engine is told of a server that others asked before it."""
+"""What is known of a server that other engines asked before."""
 
 from __future__ import annotations
 

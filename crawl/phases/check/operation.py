@@ -118,7 +118,7 @@ class _CheckView:
 
 
 def check_values(faults: FaultList, asked: Asked) -> dict[str, Any]:
-    """What programs are told of a check."""
+    """The result of a check for programs, ready for JSON."""
     return {
         "files": faults.files,
         "rows": faults.rows,
@@ -128,7 +128,7 @@ def check_values(faults: FaultList, asked: Asked) -> dict[str, Any]:
 
 
 def repair_values(repair: RepairList, asked: Asked) -> dict[str, Any]:
-    """What programs are told of a repair."""
+    """The result of a repair for programs, ready for JSON."""
     return {
         **check_values(repair.before, asked),
         "done": list(repair),

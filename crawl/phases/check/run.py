@@ -26,11 +26,11 @@ def check_crawl(
     directory: CrawlDir, *, deep: bool = False, progress: CheckProgress | None = None
 ) -> CheckResult:
     """Looks at the whole crawl and changes nothing."""
-    found = check(directory, deep=deep, progress=progress)
+    result = check(directory, deep=deep, progress=progress)
     faults, looked = output_faults(directory, deep=deep)
     if faults:  # somebody may have published another index meanwhile
         faults, looked = output_faults(directory, deep=deep)
-    return replace(found, faults=[*found.faults, *faults], files=found.files + looked)
+    return replace(result, faults=[*result.faults, *faults], files=result.files + looked)
 
 
 def repair_crawl(
@@ -44,11 +44,11 @@ def repair_crawl(
     """Repairs what the check found; lines that tell what was done. What index writers have is
     brought to what the ledger names, which is all that can be done for it without their
     documents."""
-    done = repair(directory, checked, config, clock, steal_lock=steal_lock)
+    lines = repair(directory, checked, config, clock, steal_lock=steal_lock)
     if any(map(_is_of_index, checked.faults)):
         settled = settle_index(directory, "check", config, clock, steal_lock=steal_lock)
-        done += [f"index: {line}" for line in settled.lines()]
-    return done
+        lines += [f"index: {line}" for line in settled.lines()]
+    return lines
 
 
 def index_remarks(directory: CrawlDir, faults: list[CheckFault]) -> list[str]:

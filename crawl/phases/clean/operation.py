@@ -42,12 +42,12 @@ def run(work: Work, options: CleanOptions) -> IndexingResult:
     )
 
 
-def values(done: IndexingResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+def values(result: IndexingResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
     return {
-        "snapshot": done.index_snapshot,
-        "documents": done.documents,
-        "report": done.report,
+        "snapshot": result.index_snapshot,
+        "documents": result.documents,
+        "report": result.report,
     }
 
 

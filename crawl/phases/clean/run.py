@@ -99,7 +99,7 @@ def run(
             )
             counts = sent.row_counts()
             tasks = [task for task in index.tasks() if counts[task.number] or task.unsettled]
-            done = sent.run(
+            results = sent.run(
                 partial(deliver_shard, index.deliver_job(crawl_dir, config, specs)),
                 [(task.number, task) for task in tasks],
                 "clean: delete",
@@ -107,15 +107,15 @@ def run(
         stale = {task.number: each for task, each in zip(finders, sent.results(), strict=True)}
         for each in stale.values():
             report.counters += each.counters
-        for result in done:
+        for result in results:
             report.counters += result.counters
         if options.commit:
             for spec in specs:
                 spec.build(config).commit()
-        found = {task.number: result for task, result in zip(tasks, done, strict=True)}
+        by_shard = {task.number: result for task, result in zip(tasks, results, strict=True)}
         kept_out = {number: each.kept_out for number, each in stale.items()}
         snapshot, outputs = index.publish(
-            transaction, crawl_dir, specs, found, report, clock, kept_out
+            transaction, crawl_dir, specs, by_shard, report, clock, kept_out
         )
         note_run(crawl_dir, "clean", crawldb=crawldb.number)
     documents = {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs}

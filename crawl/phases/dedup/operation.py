@@ -51,35 +51,35 @@ def run(work: Work, options: DedupOptions) -> DuplicatesResult:
     )
 
 
-def values(done: DuplicatesResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+def values(result: DuplicatesResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
     from crawl.phases.dedup.group_files import groups_report
 
     return {
-        "snapshot": done.snapshot,
-        **groups_report(done.groups, done.counters["groups"]),
-        **({"pairs": [asdict(pair) for pair in done.pairs]} if asked.options.pair_count else {}),
-        "report": done.report,
+        "snapshot": result.snapshot,
+        **groups_report(result.groups, result.counters["groups"]),
+        **({"pairs": [asdict(pair) for pair in result.pairs]} if asked.options.pair_count else {}),
+        "report": result.report,
     }
 
 
-def render(done: DuplicatesResult, asked: Asked) -> View:
+def render(result: DuplicatesResult, asked: Asked) -> View:
     """What people are shown."""
     options: DedupOptions = asked.options
-    parts: list[Part] = [*_pairs(done)] if options.pair_count else []
-    parts.append(Table("dedup", ["what", "count"], counter_rows(done.counters, _FAMILIES)))
+    parts: list[Part] = [*_pairs(result)] if options.pair_count else []
+    parts.append(Table("dedup", ["what", "count"], counter_rows(result.counters, _FAMILIES)))
     if options.groups:
-        rows = [[group.size, group.survivor, *group.duplicates[:1]] for group in done.groups]
+        rows = [[group.size, group.survivor, *group.duplicates[:1]] for group in result.groups]
         parts.append(Table("largest groups", ["pages", "survivor", "one of the others"], rows))
-    parts.append(Note(_outcome(done, asked)))
+    parts.append(Note(_outcome(result, asked)))
     if options.report is not None:
-        parts.append(Note(_file_text(options.report, done)))
+        parts.append(Note(_file_text(options.report, result)))
     return parts
 
 
-def _pairs(done: DuplicatesResult) -> Iterator[Part]:
+def _pairs(result: DuplicatesResult) -> Iterator[Part]:
     """The pairs of a preview: lines with the words of the page that stays, and of the other."""
-    for pair in done.pairs:
+    for pair in result.pairs:
         yield Line(f"{pair.similarity:.1%} alike")
         yield Line(printable(f"  stays   {pair.url}  {pair.title}", CELL))
         yield Line(printable(f"  marked  {pair.duplicate}  {pair.duplicate_title}", CELL))
@@ -94,8 +94,8 @@ def _pairs(done: DuplicatesResult) -> Iterator[Part]:
             yield Line("    (the compared texts are the same)")
 
 
-def _outcome(done: DuplicatesResult, asked: Asked) -> str:
-    counters, crawldb = done.counters, f"{asked.address}/crawldb"
+def _outcome(result: DuplicatesResult, asked: Asked) -> str:
+    counters, crawldb = result.counters, f"{asked.address}/crawldb"
     if asked.options.pair_count:
         return (
             f"{counters['duplicates']:,} duplicates in {crawldb}; a dedup without"
@@ -104,20 +104,20 @@ def _outcome(done: DuplicatesResult, asked: Asked) -> str:
         )
     if counters["duplicates_marked"] + counters["duplicates_lifted"]:
         return (
-            f"{crawldb} is now snapshot {done.snapshot} with"
+            f"{crawldb} is now snapshot {result.snapshot} with"
             f" {counters['duplicates']:,} duplicates,"
             f" {counters['duplicates_marked']:,} of them new;"
             f" no longer duplicates: {counters['duplicates_lifted']:,}"
         )
     return (
         f"{counters['duplicates']:,} duplicates in {crawldb}, as before;"
-        f" snapshot {done.snapshot} stays"
+        f" snapshot {result.snapshot} stays"
     )
 
 
-def _file_text(file: str, done: DuplicatesResult) -> str:
-    in_file, total = len(done.groups), done.counters["groups"]
-    groups, urls = total - in_file, sum(group.left_out for group in done.groups)
+def _file_text(file: str, result: DuplicatesResult) -> str:
+    in_file, total = len(result.groups), result.counters["groups"]
+    groups, urls = total - in_file, sum(group.left_out for group in result.groups)
     some, addresses = "group" if groups == 1 else "groups", "URL" if urls == 1 else "URLs"
     left_out = [f"{groups:,} smaller {some} (--groups)"] if groups else []
     left_out += [f"{urls:,} {addresses} of those in it (--urls)"] if urls else []

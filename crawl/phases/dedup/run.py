@@ -193,13 +193,13 @@ def _take_results(
     report: Report, sent: Exchange[Counters], decided: Exchange[DecideTaskResult]
 ) -> list[LargeGroup]:
     """Counts what was found; returns the groups that tasks tell of."""
-    found: list[LargeGroup] = []
+    groups: list[LargeGroup] = []
     for result in decided.results():
         report.counters += result.counters
-        found += result.largest
+        groups += result.largest
     for counters in sent.results():
         report.counters += counters
-    return sorted(found, key=lambda group: (-group.size, group.survivor))
+    return sorted(groups, key=lambda group: (-group.size, group.survivor))
 
 
 def _mark(
@@ -213,13 +213,13 @@ def _mark(
     target = crawldb_target(transaction.folder, transaction.place, config)
     changed = np.flatnonzero(decided.row_counts()).tolist()
     tasks = largest_first(slices.all[number] for number in changed)
-    done = decided.run(
+    results = decided.run(
         partial(mark_slice, target), [(task.number, task) for task in tasks], "dedup: mark"
     )
-    for result in done:
+    for result in results:
         report.counters += result.counters
     return slices.files_after(
-        {task.number: result.files for task, result in zip(tasks, done, strict=True)}
+        {task.number: result.files for task, result in zip(tasks, results, strict=True)}
     )
 
 
@@ -229,6 +229,6 @@ def _groups(source: _Source, groups: list[LargeGroup], urls: int) -> tuple[Dupli
         return ()
     sent = source.send(partial(send_slice_members, WantedGroups.of(groups, urls)), "dedup: report")
     tasks = [(number, number) for number in range(source.steps.job.destinations)]
-    found = sent.run(partial(gather_members, groups, urls), tasks, "dedup: report")
-    ordered = sorted((each for part in found for each in part), key=lambda each: each[0])
+    members = sent.run(partial(gather_members, groups, urls), tasks, "dedup: report")
+    ordered = sorted((each for part in members for each in part), key=lambda each: each[0])
     return tuple(group for _, group in ordered)

@@ -66,11 +66,11 @@ def check_file(address: str) -> None:
 
 def _learnt(lines: Iterable[RuleLine]) -> dict[_RuleKey, _LearntRule]:
     """The rules of a file that was written earlier."""
-    found = map(read_dust_line, lines)
-    return {(host, rule.kind, rule.name): (host, rule, about) for host, rule, about in found}
+    rules = map(read_dust_line, lines)
+    return {(host, rule.kind, rule.name): (host, rule, about) for host, rule, about in rules}
 
 
-def write_rules(address: str, found: DustResult, clock: Clock) -> int:
+def write_rules(address: str, result: DustResult, clock: Clock) -> int:
     """Writes the rules to a file, beside those that it has already; returns how many they are.
 
     Once rules are applied, a crawl no longer meets what they take away, so that it says nothing
@@ -79,10 +79,10 @@ def write_rules(address: str, found: DustResult, clock: Clock) -> int:
 
     def merge(lines: list[RuleLine]) -> Iterable[str]:
         rules.update(_learnt(lines))
-        for each in found.doubtful:
+        for each in result.doubtful:
             if each.exceptions:
                 rules.pop((each.host, each.rule.kind, each.rule.name), None)
-        for each in found.rules:
+        for each in result.rules:
             host, rule = each.host, each.rule
             for name in VALUES.get(rule.kind, ()):
                 rules.pop((host, rule.kind, name), None)
@@ -97,11 +97,11 @@ def write_rules(address: str, found: DustResult, clock: Clock) -> int:
     return len(rules)
 
 
-def as_remark(found: RuleEvidence) -> str:
+def as_remark(evidence: RuleEvidence) -> str:
     """What speaks for a rule, in a few words."""
     return (
-        f"{found.contents:,} contents with {found.values:,} values;"
-        f" {found.exceptions:,} of {found.urls:,} URLs against it"
+        f"{evidence.contents:,} contents with {evidence.values:,} values;"
+        f" {evidence.exceptions:,} of {evidence.urls:,} URLs against it"
     )
 
 
@@ -153,18 +153,18 @@ class _Learning:
                 else:
                     self._settled.add(host)
                     self._judged.setdefault(host, [strongest(singles[host])])
-            found: Rules = {}
+            new_rules: Rules = {}
             for each in evidence:
                 if self._hosts and each.host not in self._hosts:
                     continue
                 if self._bounds.holds(each):
                     if each.host not in self._settled:
-                        found.setdefault(each.host, []).append(each)
+                        new_rules.setdefault(each.host, []).append(each)
                 elif number == 0 and each.contents >= self._bounds.min_support:
                     doubtful.append(each)
             if number == 0:
-                singles = found
-            rules = {host: [*self._judged.get(host, []), *new] for host, new in found.items()}
+                singles = new_rules
+            rules = {host: [*self._judged.get(host, []), *new] for host, new in new_rules.items()}
             if not rules:
                 break
         ordered = [each for host in sorted(self._judged) for each in self._judged[host]]
@@ -174,21 +174,21 @@ class _Learning:
         self, rules: Rules, *, search: bool, everywhere: bool
     ) -> tuple[int, list[RuleEvidence], dict[int, tuple[int, int]]]:
         job = DustJob(self._crawldb, search)
-        known: dict[int, dict[str, HostDust]] = {}
-        for host, found in rules.items():
-            dust = HostDust.of(each.rule for each in found)
-            known.setdefault(bucket_of(host, self._snapshot.buckets), {})[host] = dust
-        wanted = known.keys() if rules else self._wanted_buckets()
+        dust_by_bucket: dict[int, dict[str, HostDust]] = {}
+        for host, evidence_of_host in rules.items():
+            dust = HostDust.of(each.rule for each in evidence_of_host)
+            dust_by_bucket.setdefault(bucket_of(host, self._snapshot.buckets), {})[host] = dust
+        bucket_numbers = dust_by_bucket.keys() if rules else self._wanted_buckets()
         tasks = [
-            DustTask(each, known.get(each.bucket, {}))
+            DustTask(each, dust_by_bucket.get(each.bucket, {}))
             for each in largest_first(self._slices.stored())
-            if each.bucket in wanted
+            if each.bucket in bucket_numbers
         ]
         whole = [task for task in tasks if task.slice.is_whole]
         parts = [task for task in tasks if not task.slice.is_whole]
-        done = self._runner.run(partial(weigh_bucket, job), whole, "dust: weigh")
-        pages = sum(each.pages for each in done)
-        weighed = [each.evidence for each in done if each.evidence is not None]
+        results = self._runner.run(partial(weigh_bucket, job), whole, "dust: weigh")
+        pages = sum(each.pages for each in results)
+        weighed = [each.evidence for each in results if each.evidence is not None]
         if parts:
             sent = self._runner.exchange(
                 partial(send_rows, job), parts, self._snapshot.buckets, "dust: send"

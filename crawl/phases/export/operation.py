@@ -55,15 +55,15 @@ def run(work: Work, options: ExportOptions) -> ExportedDataset:
     )
 
 
-def values(done: ExportedDataset, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+def values(result: ExportedDataset, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
     return {
-        "output": done.output,
-        "records": done.records,
-        "files": len(done.files),
-        "bytes": done.bytes,
-        "segments": done.segments,
-        "report": done.report,
+        "output": result.output,
+        "records": result.records,
+        "files": len(result.files),
+        "bytes": result.bytes,
+        "segments": result.segments,
+        "report": result.report,
     }
 
 
@@ -71,9 +71,9 @@ _FIRST = ("pages", "records", "new", "changed", "gone", "unchanged")
 _REASONS = ("skipped.", "text.", "extraction_errors", "attempts_swept")
 
 
-def render(done: ExportedDataset, asked: Asked) -> View:
+def render(result: ExportedDataset, asked: Asked) -> View:
     """What became of the pages."""
-    counters = done.counters
+    counters = result.counters
     rows = [[name, counters[name]] for name in _FIRST if counters[name]]
     rows += [
         [name.replace("_", " "), count]
@@ -83,8 +83,8 @@ def render(done: ExportedDataset, asked: Asked) -> View:
     return [
         Table("export", ["event", "pages"], rows),
         Note(
-            f"wrote {done.records:,} records of {counters['pages']:,} pages to {done.output}"
-            f" ({done.bytes:,} bytes)"
+            f"wrote {result.records:,} records of {counters['pages']:,} pages to {result.output}"
+            f" ({result.bytes:,} bytes)"
         ),
     ]
 

@@ -121,16 +121,16 @@ def run(
     output = _folder(options)
     crawldb = crawl_dir.require_crawldb()
     since = _Since.of(crawl_dir, crawldb, options.since)
-    chosen = choose(crawl_dir, options)
-    update_context(segment=" ".join(chosen.names))
+    choice = choose(crawl_dir, options)
+    update_context(segment=" ".join(choice.names))
     with locked(output, "export", config, clock, steal_lock=options.steal_lock) as lock:
         export_folder.require_room(output, overwrite=options.overwrite)
         with timed(report, "export", clock):
             written = _export(
-                runner, crawl_dir, config, options, output, crawldb, since, chosen, report
+                runner, crawl_dir, config, options, output, crawldb, since, choice, report
             )
-        files = _publish(output, options, crawldb, since, chosen, written, report, clock, lock)
-    remarks = [*chosen.remarks, *(since.remarks(chosen) if since else ())]
+        files = _publish(output, options, crawldb, since, choice, written, report, clock, lock)
+    remarks = [*choice.remarks, *(since.remarks(choice) if since else ())]
     if report.counters["skipped.not_in_crawldb"]:
         remarks.append(
             f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
@@ -145,7 +145,7 @@ def run(
         report.counters["records"],
         files,
         report,
-        chosen.names,
+        choice.names,
         tuple(remarks),
         lock.took_over,
     )
@@ -212,22 +212,22 @@ class _Since:
         names = (name for name, since in crawldb.applied.items() if since <= number)
         return cls(number, None, frozenset(names))
 
-    def remarks(self, chosen: ChosenSegments) -> list[str]:
-        found = []
+    def remarks(self, choice: ChosenSegments) -> list[str]:
+        lines = []
         if self.snapshot is None:
-            found.append(
+            lines.append(
                 f"snapshot {self.number} is no longer kept (crawldb.snapshots.keep): what was"
                 " exported then is told from its segments, and dedup's verdicts since are not"
                 " noticed where a page did not change"
             )
-        missing = sorted(self.segments - set(chosen.names))
+        missing = sorted(self.segments - set(choice.names))
         if missing:
-            found.append(
+            lines.append(
                 f"{len(missing)} segments of snapshot {self.number} are no longer there (the first:"
                 f" {missing[0]}): pages that only they had are not told to be gone, and count as"
                 " new where newer segments have them"
             )
-        return found
+        return lines
 
 
 def _export(
@@ -238,12 +238,12 @@ def _export(
     output: Folder,
     crawldb: Snapshot,
     since: _Since | None,
-    chosen: ChosenSegments,
+    choice: ChosenSegments,
     report: Report,
 ) -> list[ExportTaskResult]:
-    parts = parts_of(chosen.segments) or [SegmentPart(0, 0, "", crawl_dir.segments.folder)]
+    parts = parts_of(choice.segments) or [SegmentPart(0, 0, "", crawl_dir.segments.folder)]
     shards = _shard_count(crawldb)
-    senders: list[KeysTask] = [*parts, *fetch_files_of(chosen.segments)]
+    senders: list[KeysTask] = [*parts, *fetch_files_of(choice.segments)]
     sent = runner.exchange(
         partial(send_keys, KeysJob(shards, signatures=since is not None)),
         largest_first(senders),
@@ -261,7 +261,7 @@ def _export(
     selected = sent.send(
         partial(
             select_shard,
-            _selection_job(crawl_dir, config, options, crawldb, since, chosen, shards, len(parts)),
+            _selection_job(crawl_dir, config, options, crawldb, since, choice, shards, len(parts)),
         ),
         [(task.number, task) for task in tasks],
         len(parts),
@@ -296,18 +296,18 @@ def _selection_job(
     options: ExportOptions,
     crawldb: Snapshot,
     since: _Since | None,
-    chosen: ChosenSegments,
+    choice: ChosenSegments,
     shards: int,
     parts: int,
 ) -> SelectionJob:
     folder = crawl_dir.crawldb.folder
     filters = FilterChain.from_config(config) if options.filter else None
-    applied = tuple(segment.name in crawldb.applied for segment in chosen.segments)
+    applied = tuple(segment.name in crawldb.applied for segment in choice.segments)
     rules = IndexRules(delete_noindex=False)
     now = DecideJob(shards, parts, rules, applied, folder, None, filters)
     if since is None:
         return SelectionJob(now)
-    old = tuple(segment.name in since.segments for segment in chosen.segments)
+    old = tuple(segment.name in since.segments for segment in choice.segments)
     is_kept = since.snapshot is not None
     before = DecideJob(
         shards,
@@ -350,7 +350,7 @@ def _publish(
     options: ExportOptions,
     crawldb: Snapshot,
     since: _Since | None,
-    chosen: ChosenSegments,
+    choice: ChosenSegments,
     written: Sequence[ExportTaskResult],
     report: Report,
     clock: Clock,
@@ -374,7 +374,7 @@ def _publish(
             "chunk_unit": options.chunk_unit.value if options.chunk else None,
             "crawldb_snapshot": crawldb.number,
             "since": since.number if since else None,
-            "segments": list(chosen.names),
+            "segments": list(choice.names),
             "finished_at": as_text(report.finished_ms),
             "pages": report.counters["pages"],
             "records": report.counters["records"],

@@ -43,7 +43,7 @@ def run(work: Work, options: FetchOptions) -> PhaseResult:
             work.stopping(lambda: segment.folder.write(STOP, b"")) as is_stopping,
             work.showing("fetch", fetch_look(segment)),
         ):
-            done = driver.run(
+            fetch_result = driver.run(
                 runner,
                 directory,
                 config,
@@ -60,35 +60,35 @@ def run(work: Work, options: FetchOptions) -> PhaseResult:
         # by the same signal, which was sent to all processes at once
         raise Interrupted(str(died)) from error
     result = phase_result(
-        done.report,
-        segments=(done.segment,),
-        complete=done.complete,
-        remarks=(*done.remarks, done.took_over),
+        fetch_result.report,
+        segments=(fetch_result.segment,),
+        complete=fetch_result.complete,
+        remarks=(*fetch_result.remarks, fetch_result.took_over),
     )
     if is_stopping():
         raise Interrupted("interrupted", result)
     return result
 
 
-def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
-    return {"segment": done.segments[0], "complete": done.complete, "report": done.report}
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
+    return {"segment": result.segments[0], "complete": result.complete, "report": result.report}
 
 
-def code(done: PhaseResult, asked: Asked) -> int:
-    return 0 if done.complete else INTERRUPTED
+def code(result: PhaseResult, asked: Asked) -> int:
+    return 0 if result.complete else INTERRUPTED
 
 
-def render(done: PhaseResult, asked: Asked) -> View:
+def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
-    counters, details = done.counters, done.report["details"]
-    seconds = done.seconds["fetch"]
+    counters, details = result.counters, result.report["details"]
+    seconds = result.seconds["fetch"]
     pace = counters["records"] / seconds if seconds else 0.0
     latency = ", ".join(f"{name} {value} ms" for name, value in details["latency_ms"].items())
     parts: list[Part] = [
         Table("fetch", ["what", "count"], counter_rows(counters, _FAMILIES)),
         Note(
-            f"{asked.address}/segments/{done.segments[0]}: {counters['records']:,} records,"
+            f"{asked.address}/segments/{result.segments[0]}: {counters['records']:,} records,"
             f" {pace:,.1f} per second" + (f"; latency {latency}" if latency else "")
         ),
     ]
@@ -97,7 +97,7 @@ def render(done: PhaseResult, asked: Asked) -> View:
         parts.append(
             Note(f"ended as a tail of few hosts; {left:,} URLs are left for the next round")
         )
-    if not done.complete:
+    if not result.complete:
         parts.append(Note("interrupted; run the same command to resume"))
     return parts
 

@@ -146,16 +146,16 @@ class _Watch:
         self.is_ended = False
 
     def look(self) -> FetchSoFar | None:
-        """The fetch as it is now; None while there are parts that have not told anything: their
+        """The fetch as it is now; None while there are parts without a report: their
         servers are still to come."""
-        told = self._reports.read()
+        reports = self._reports.read()
         now = self._clock.monotonic()
-        under_way = [each for each in told if not each.get("ended")]
+        under_way = [each for each in reports if not each.get("ended")]
         busy = round(sum(_number(each, "servers_busy") for each in under_way))
         self._served_s += (now - self._looked) * (busy + self._busy) / 2
         self._looked, self._busy = now, busy
         self._most_busy = max(self._most_busy, busy)
-        if len(told) < self._parts:
+        if len(reports) < self._parts:
             return None
         return FetchSoFar(
             spent_s=now - self._began,
@@ -163,5 +163,5 @@ class _Watch:
             busy=busy,
             most_busy=self._most_busy,
             longest_s=max((_number(each, "longest_chain_s") for each in under_way), default=0.0),
-            pages=round(sum(_number(_counters(each), "records") for each in told)),
+            pages=round(sum(_number(_counters(each), "records") for each in reports)),
         )

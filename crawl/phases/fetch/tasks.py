@@ -76,7 +76,7 @@ def newest_answer(groups: KeyGroups) -> pa.Table:
 
 
 def strictest_pause(groups: KeyGroups) -> pa.Table:
-    """The Combine of pauses: what was told last, but the longest of the pauses: two parts may
+    """The Combine of pauses: the newest row, but the longest of the pauses: two parts may
     have asked one server."""
     rows = groups.rows.take(_newest(groups, "told_at"))
     longest = np.maximum.reduceat(_moments(groups.rows, "ready_at"), groups.starts)

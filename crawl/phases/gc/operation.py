@@ -46,18 +46,18 @@ def run(work: Work, options: GcOptions) -> GarbageResult:
     )
 
 
-def values(done: GarbageResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
-    deleted = done.counters["files_deleted"]
-    return {"forgotten": done.forgotten, "kept": done.kept, "files_deleted": deleted}
+def values(result: GarbageResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
+    deleted = result.counters["files_deleted"]
+    return {"forgotten": result.forgotten, "kept": result.kept, "files_deleted": deleted}
 
 
-def render(done: GarbageResult, asked: Asked) -> View:
+def render(result: GarbageResult, asked: Asked) -> View:
     """What people are shown."""
     return [
         Note(
-            f"forgot {_named(done.forgotten)}, kept {_named(done.kept)};"
-            f" deleted {done.counters['files_deleted']} files"
+            f"forgot {_named(result.forgotten)}, kept {_named(result.kept)};"
+            f" deleted {result.counters['files_deleted']} files"
         )
     ]
 

@@ -32,7 +32,7 @@ def collect_garbage(
     newest = config[CRAWLDB_SNAPSHOTS_KEEP] if keep is None else keep
     with crawl_dir.writing_crawldb("gc", config, clock, steal_lock=steal_lock) as transaction:
         forgotten = transaction.keep_newest(newest)
-        kept = transaction.timeline.numbers
+        numbers = transaction.timeline.numbers
     swept = transaction.swept
     for dataset in crawl_dir.datasets()[1:]:
         with crawl_dir.writing(dataset, "gc", config, clock, steal_lock=steal_lock) as other:
@@ -41,4 +41,4 @@ def collect_garbage(
     swept += settle_index(crawl_dir, "gc", config, clock, steal_lock=steal_lock).deleted
     if crawl_dir.folder.is_local():  # elsewhere a living writer's cannot be told from a dead one's
         swept += crawl_dir.folder.drop_uploads()
-    return GarbageResult(forgotten, kept, swept, transaction.lock.took_over)
+    return GarbageResult(forgotten, numbers, swept, transaction.lock.took_over)

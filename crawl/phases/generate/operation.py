@@ -79,7 +79,7 @@ def _matching(session: Any, directory: CrawlDir, expr: str | None) -> Matching |
 
 
 def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"segments": result.segments, "report": result.report}
 
 
@@ -127,7 +127,7 @@ def _duration(seconds: float) -> str:
 
 
 def code(result: PhaseResult, asked: Asked) -> int:
-    """The exit code; a scheduler is told that rounds have come to their end."""
+    """The exit code, by which a scheduler knows that rounds have come to their end."""
     if result.segments:
         return 0
     return NOTHING_MORE if asked.is_if_due else NOTHING_DUE

@@ -41,24 +41,24 @@ def run(work: Work, options: HostGraphOptions) -> HostGraphResult:
     )
 
 
-def values(done: HostGraphResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
-    return {"snapshot": done.snapshot, "top": done.top, "report": done.report}
+def values(result: HostGraphResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
+    return {"snapshot": result.snapshot, "top": result.top, "report": result.report}
 
 
-def render(done: HostGraphResult, asked: Asked) -> View:
+def render(result: HostGraphResult, asked: Asked) -> View:
     """What people are shown."""
-    group, counters = asked.options.group, done.counters
+    group, counters = asked.options.group, result.counters
     parts: list[Part] = []
-    if done.top:
+    if result.top:
         columns = ["", group, "harmonic", "PageRank", "by PageRank", "inlinks", "pages"]
-        parts.append(Table(f"first {group}s", columns, [_row(each) for each in done.top]))
+        parts.append(Table(f"first {group}s", columns, [_row(each) for each in result.top]))
     parts.append(
         Note(
-            f"{asked.address}/{group}graph is now snapshot {done.snapshot} with"
+            f"{asked.address}/{group}graph is now snapshot {result.snapshot} with"
             f" {counters[f'{group}s']:,} {group}s and {counters['edges']:,} links between them, of"
             f" {counters['pages']:,} pages and {counters['page_links']:,} links, in"
-            f" {sum(done.seconds.values()):.1f} s"
+            f" {sum(result.seconds.values()):.1f} s"
         )
     )
     return parts

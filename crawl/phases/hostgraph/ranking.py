@@ -105,14 +105,14 @@ def positions(
     sent = runner.exchange(
         partial(send_values, job), parts, max(1, len(plan.kept)), f"{what}: send"
     )
-    told = sent.send(
+    positions = sent.send(
         partial(send_positions, job),
         [(number, number) for number in range(len(plan.kept))],
         max(1, len(parts)),
         f"{what}: sort",
     )
     return tuple(
-        told.run(
+        positions.run(
             partial(write_positions, job), [(part, part) for part in parts], f"{what}: positions"
         )
     )

@@ -157,10 +157,10 @@ def _first(
 ) -> tuple[dict[str, Any], ...]:
     if not count:
         return ()
-    found = runner.run(
+    tables = runner.run(
         partial(first_hosts, transaction.folder, count), files, "hostgraph: first hosts"
     )
-    rows = [row for some in found for row in some.to_pylist()]
+    rows = [row for some in tables for row in some.to_pylist()]
     return tuple(sorted(rows, key=lambda row: int(row["harmonic_pos"])))
 
 

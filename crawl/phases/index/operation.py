@@ -54,13 +54,13 @@ def run(work: Work, options: IndexOptions) -> IndexingResult:
     )
 
 
-def values(done: IndexingResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+def values(result: IndexingResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
     return {
-        "snapshot": done.index_snapshot,
-        "segments": done.segments,
-        "documents": done.documents,
-        "report": done.report,
+        "snapshot": result.index_snapshot,
+        "segments": result.segments,
+        "documents": result.documents,
+        "report": result.report,
     }
 
 

@@ -16,7 +16,7 @@ from crawl.model.status import Status
 
 
 class Action(IntEnum):
-    """What index writers are told."""
+    """What an index writer does with a document."""
 
     SKIP = 0
     ADD = 1

@@ -98,8 +98,8 @@ class IndexResult:
 def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpec]:
     """Raises what is wrong with the settings, before anything is started; the active writers."""
     options = options or IndexOptions()
-    chosen = sum((bool(options.segments), options.every, options.since is not None))
-    if chosen > 1:
+    choice_count = sum((bool(options.segments), options.every, options.since is not None))
+    if choice_count > 1:
         raise UsageError("name segments, or all of them, or those since a snapshot")
     if options.rebuild and (options.segments or options.since is not None):
         raise UsageError("to rebuild an index takes all segments: name none")
@@ -134,57 +134,57 @@ def run(
         rebuild=options.rebuild,
     ) as (transaction, settled):
         try:
-            chosen = choose(crawl_dir, options, specs)
+            choice = choose(crawl_dir, options, specs)
         except NothingToDo:
             completed = _settled_result(settled, transaction.base, specs, report, clock)
             if completed is None:
                 raise
             return replace(completed, took_over=transaction.lock.took_over)
-        update_context(segment=" ".join(chosen.names))
+        update_context(segment=" ".join(choice.names))
         new = check_writers(specs, config, transaction.base)
         index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
         old = ReturningPages()
         if looks_for_returning(crawl_dir, options):
             with timed(report, "returning", clock):
-                old = find_returning(runner, crawl_dir, config, index, chosen)
+                old = find_returning(runner, crawl_dir, config, index, choice)
         report.counters["returning.without_segment"] += old.lost
-        later = later_segments(crawl_dir, transaction.base, chosen)
+        later = later_segments(crawl_dir, transaction.base, choice)
         beside = {segment.name: segment for segment in (*old.segments, *later)}
         with timed(report, "index", clock):
-            kept_out, done = _index(
+            kept_out, results = _index(
                 runner,
                 crawl_dir,
                 config,
                 options,
                 index,
                 specs,
-                chosen,
+                choice,
                 beside,
                 old.job,
                 crawldb,
                 report,
             )
-        refused = refusals(done.values(), report)
+        refused = refusals(results.values(), report)
         if options.commit:
             with timed(report, "commit", clock):
                 for spec in specs:
                     spec.build(config).commit()
         # of a segment that the CrawlDb does not have some pages may have to wait for it
-        applied = crawldb.applied if crawldb else chosen.names
+        applied = crawldb.applied if crawldb else choice.names
         snapshot, outputs = index.publish(
             transaction,
             crawl_dir,
             specs,
-            done,
+            results,
             report,
             clock,
             kept_out,
-            applying=[name for name in chosen.names if name in applied],
+            applying=[name for name in choice.names if name in applied],
             looked=takes_what_is_new(options) or options.every or options.rebuild,
-            indexed=chosen.names,
+            indexed=choice.names,
             returning=[segment.name for segment in old.segments],
         )
-    remarks = [*settled.lines(), *chosen.remarks, *([] if options.rebuild else new), *refused]
+    remarks = [*settled.lines(), *choice.remarks, *([] if options.rebuild else new), *refused]
     if report.counters["skipped.not_in_crawldb"]:
         remarks.append(
             f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
@@ -208,7 +208,7 @@ def run(
         snapshot.number,
         documents,
         report,
-        chosen.names,
+        choice.names,
         tuple(remarks),
         transaction.lock.took_over,
     )
@@ -251,7 +251,7 @@ def _index(
     options: IndexOptions,
     index: IndexState,
     specs: Sequence[WriterSpec],
-    chosen: ChosenSegments,
+    choice: ChosenSegments,
     beside: Mapping[str, Segment],
     returning: KeptOutJob | None,
     crawldb: Snapshot | None,
@@ -260,7 +260,7 @@ def _index(
     """What is noted of pages that are kept out, and what was delivered, of each shard. Segments
     `beside` the chosen ones were indexed before: of them the pages count that are in a chosen one
     too, or return."""
-    segments = sorted([*chosen.segments, *beside.values()], key=lambda segment: segment.name)
+    segments = sorted([*choice.segments, *beside.values()], key=lambda segment: segment.name)
     parts = parts_of(segments) or [
         SegmentPart(0, 0, "", crawl_dir.segments.folder)  # deletions pass through some part
     ]
@@ -321,7 +321,7 @@ def _index(
     tasks = [
         task for task in index.tasks() if options.rebuild or counts[task.number] or task.unsettled
     ]
-    done = made.run(
+    results = made.run(
         partial(deliver_shard, job), [(task.number, task) for task in tasks], "index: deliver"
     )
     for step in (sent, made):
@@ -331,7 +331,7 @@ def _index(
     for shard, each in zip(shards, decided.results(), strict=True):
         report.counters += each.counters
         kept_out[shard.number] = each.kept_out
-    return kept_out, _told(tasks, done, report)
+    return kept_out, _collect_results(tasks, results, report)
 
 
 def rules_of(config: Config, options: IndexOptions) -> IndexRules:
@@ -346,11 +346,11 @@ def rules_of(config: Config, options: IndexOptions) -> IndexRules:
     )
 
 
-def _told(
-    tasks: Iterable[DeliverTask], done: Iterable[DeliverTaskResult], report: Report
+def _collect_results(
+    tasks: Iterable[DeliverTask], results: Iterable[DeliverTaskResult], report: Report
 ) -> dict[int, DeliverTaskResult]:
-    found: dict[int, DeliverTaskResult] = {}
-    for task, result in zip(tasks, done, strict=True):
+    by_shard: dict[int, DeliverTaskResult] = {}
+    for task, result in zip(tasks, results, strict=True):
         report.counters += result.counters
-        found[task.number] = result
-    return found
+        by_shard[task.number] = result
+    return by_shard

@@ -208,8 +208,8 @@ def _remarks(
             "their elements, which no reader can follow (link, script)",
         ),
     ]
-    kept = counters["links"] - sum(each.count for each in left_out)
-    return remarks + few_left("links", counters["links"], kept, left_out)
+    kept_count = counters["links"] - sum(each.count for each in left_out)
+    return remarks + few_left("links", counters["links"], kept_count, left_out)
 
 
 def _files(segments: list[Segment], report: Report) -> list[PagesFile]:

@@ -41,19 +41,19 @@ def run(work: Work, options: LinkRankOptions) -> PhaseResult:
     )
 
 
-def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
-    return {"snapshot": done.snapshot, "report": done.report}
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
+    return {"snapshot": result.snapshot, "report": result.report}
 
 
-def render(done: PhaseResult, asked: Asked) -> View:
+def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
-    counters = done.counters
+    counters = result.counters
     return [
         Note(
-            f"{asked.address}/webgraph is now snapshot {done.snapshot} with scores of"
+            f"{asked.address}/webgraph is now snapshot {result.snapshot} with scores of"
             f" {counters['nodes']:,} pages by {counters['edges']:,} links, after"
-            f" {counters['iterations']} iterations in {done.seconds['iterations']:.1f} s"
+            f" {counters['iterations']} iterations in {result.seconds['iterations']:.1f} s"
         )
     ]
 

@@ -94,13 +94,13 @@ class PageRankRun:
         sent = self.runner.exchange(
             partial(send_sums, job), list(enumerate(tasks)), len(tasks), "linkrank: sums of domains"
         )
-        told = sent.send(
+        means = sent.send(
             send_means,
             [(number, number) for number in numbers],
             len(tasks),
             "linkrank: means of domains",
         )
-        begun = told.run(
+        begun = means.run(
             partial(write_beginnings, job), list(enumerate(tasks)), "linkrank: begin by domain"
         )
         return [

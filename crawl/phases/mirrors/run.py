@@ -66,9 +66,9 @@ def run(
     job = MirrorJob(crawl_dir.crawldb.folder, count, bounds.min_contents)
     sent = runner.exchange(partial(send_pages, job), tasks, count, "mirrors: pages")
     met = sent.send(partial(send_pairs, job), numbers, count, "mirrors: pairs")
-    found = met.run(partial(find_candidates, job), numbers, "mirrors: candidates")
+    lists = met.run(partial(find_candidates, job), numbers, "mirrors: candidates")
     pages, shared = sum(sent.results()), sum(met.results())
-    candidates = _likeliest([each for some in found for each in some])
+    candidates = _likeliest([each for some in lists for each in some])
     if not candidates:
         return MirrorsResult(pages, [], shared)
     of_site = CandidateSites.of(candidates)
@@ -77,8 +77,8 @@ def run(
     )
     compared = rows.run(compare, numbers, "mirrors: compare")
     sites: Sites = {}
-    for known in rows.results():
-        for number, (name, here) in known.items():
+    for names in rows.results():
+        for number, (name, here) in names.items():
             sites[number] = name, sites.get(number, (name, 0))[1] + here
     figures = {pair: tuple(rest) for some in compared for pair, *rest in some}
     evidence = list(_evidence(candidates, figures, sites))
@@ -87,14 +87,14 @@ def run(
 
 def _likeliest(candidates: list[Candidate]) -> list[Candidate]:
     """Of each site the candidates with the most contents."""
-    kept: list[Candidate] = []
+    selection: list[Candidate] = []
     counts: dict[int, int] = {}
     for each in sorted(candidates, key=lambda each: (-each.contents, each.one, each.other)):
         if max(counts.get(each.one, 0), counts.get(each.other, 0)) < _PAIRS_PER_SITE:
-            kept.append(each)
+            selection.append(each)
             for site in (each.one, each.other):
                 counts[site] = counts.get(site, 0) + 1
-    return kept
+    return selection
 
 
 def _evidence(
@@ -109,18 +109,18 @@ def _evidence(
         )
 
 
-def _chosen(found: list[MirrorEvidence]) -> list[MirrorEvidence]:
+def _chosen(evidence: list[MirrorEvidence]) -> list[MirrorEvidence]:
     """Of each site the one that stands for it: the most preferable that it was found to be a
     copy of, and that nothing else stands for if there is such a one."""
     by_mirror: dict[str, list[MirrorEvidence]] = {}
-    for each in found:
+    for each in evidence:
         by_mirror.setdefault(each.mirror, []).append(each)
 
     def rank(each: MirrorEvidence) -> tuple[object, ...]:
         return each.site in by_mirror, *preference(each.site, each.site_pages)
 
-    chosen = [min(some, key=rank) for some in by_mirror.values()]
-    return sorted(chosen, key=lambda each: (each.site, each.mirror))
+    mirrors = [min(some, key=rank) for some in by_mirror.values()]
+    return sorted(mirrors, key=lambda each: (each.site, each.mirror))
 
 
 def check_files(*addresses: str | None) -> None:
@@ -137,37 +137,37 @@ def check_files(*addresses: str | None) -> None:
 
 def _learnt(lines: Iterable[RuleLine]) -> dict[str, str]:
     """The rules of an earlier crawl."""
-    found = {}
+    rules = {}
     for line in lines:
         host, _, value = line.text.partition(" ")
         if not value.strip():
             raise line.wrong("expected a host and what stands for it")
-        found[host] = value.strip()
-    return found
+        rules[host] = value.strip()
+    return rules
 
 
-def write_host_rules(address: str, found: MirrorsResult, clock: Clock) -> int:
+def write_host_rules(address: str, result: MirrorsResult, clock: Clock) -> int:
     """Writes rules of the urlnormalizer host; returns how many there are in the file now."""
     about = ["Rules of the urlnormalizer host (urlnormalizer.hosts.file): a host, and which one"]
     about.append("stands for it.")
-    return _write(address, about, host_rules(found.mirrors), clock)
+    return _write(address, about, host_rules(result.mirrors), clock)
 
 
-def write_scheme_rules(address: str, found: MirrorsResult, clock: Clock) -> int:
+def write_scheme_rules(address: str, result: MirrorsResult, clock: Clock) -> int:
     """Writes rules of the urlnormalizer protocol; returns how many there are in the file now."""
     about = ["Rules of the urlnormalizer protocol (urlnormalizer.protocols.file): a host, and the"]
     about.append("scheme that is enough.")
-    return _write(address, about, scheme_rules(found.mirrors), clock)
+    return _write(address, about, scheme_rules(result.mirrors), clock)
 
 
 def _write(address: str, about: list[str], rules: Mapping[str, str], clock: Clock) -> int:
     """Rules of an earlier crawl stay: once they are applied, nothing is there to be compared."""
-    kept: dict[str, str] = {}
+    all_rules: dict[str, str] = {}
 
     def merge(lines: list[RuleLine]) -> Iterable[str]:
-        kept.update({host: name for host, name in _learnt(lines).items() if name not in rules})
-        kept.update(rules)
-        return (f"{host} {kept[host]}" for host in sorted(kept))
+        all_rules.update({host: name for host, name in _learnt(lines).items() if name not in rules})
+        all_rules.update(rules)
+        return (f"{host} {all_rules[host]}" for host in sorted(all_rules))
 
     rewrite_learnt(address, COMMAND, about, merge, clock)
-    return len(kept)
+    return len(all_rules)

@@ -89,7 +89,8 @@ def sample_of(candidate: Candidate) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MirrorJob:
-    """What all tasks share."""
+    """A search for mirrors: the CrawlDb, how many tasks share the rows, and how many contents two
+    sites must have in common."""
 
     crawldb: Folder
     destinations: int

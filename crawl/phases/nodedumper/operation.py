@@ -65,7 +65,7 @@ def run_graph(work: Work, options: GraphDumpOptions) -> tuple[int, int]:
 
 
 def list_values(nodes: Nodes, asked: Asked) -> Any:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     options: NodeDumperOptions = asked.options
     if isinstance(nodes, int):
         return {"lines": nodes, "folder": options.output}
@@ -75,7 +75,7 @@ def list_values(nodes: Nodes, asked: Asked) -> Any:
 
 
 def graph_values(sizes: tuple[int, int], asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     options: GraphDumpOptions = asked.options
     return {f"{options.group}s": sizes[0], "links": sizes[1], "folder": options.output}
 

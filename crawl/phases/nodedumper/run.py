@@ -111,9 +111,9 @@ def _ranges(plan: ListPlan) -> int:
 
 
 def _listed(
-    sent: Exchange[None], kept: tuple[int, ...], options: NodeDumperOptions
+    sent: Exchange[None], row_counts: tuple[int, ...], options: NodeDumperOptions
 ) -> NodeDumperResult:
-    tasks = [(number, (number, rows)) for number, rows in enumerate(kept)]
+    tasks = [(number, (number, rows)) for number, rows in enumerate(row_counts)]
     if options.output is None:
         pairs = sent.run(take_list, tasks, "nodedumper: sort")
         every = tuple(pair for some in pairs for pair in some)

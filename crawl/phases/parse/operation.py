@@ -39,25 +39,25 @@ def run(work: Work, options: ParseOptions) -> PhaseResult:
         work.showing("parse", parse_look(segment, work.clock)),
     ):
         named = replace(options, segment=segment.name)
-        done = driver.run(runner, directory, work.config, named, work.clock)
+        result = driver.run(runner, directory, work.config, named, work.clock)
     return phase_result(
-        done.report, segments=(done.segment,), remarks=(*done.remarks, done.took_over)
+        result.report, segments=(result.segment,), remarks=(*result.remarks, result.took_over)
     )
 
 
-def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
-    return {"segment": done.segments[0], "report": done.report}
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
+    return {"segment": result.segments[0], "report": result.report}
 
 
-def render(done: PhaseResult, asked: Asked) -> View:
+def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
-    counters, seconds = done.counters, done.seconds["parse"]
+    counters, seconds = result.counters, result.seconds["parse"]
     pace = counters["pages"] / seconds if seconds else 0.0
     return [
         Table("parse", ["what", "count"], counter_rows(counters, _FAMILIES)),
         Note(
-            f"{asked.address}/segments/{done.segments[0]}: {counters['pages']:,} pages,"
+            f"{asked.address}/segments/{result.segments[0]}: {counters['pages']:,} pages,"
             f" {pace:,.1f} per second; {counters['outlinks_kept']:,} of"
             f" {counters['outlinks']:,} links kept"
         ),

@@ -37,7 +37,7 @@ class ParseProgress:
 
 
 def progress_of(segment: Segment, seconds: float = 0.0) -> ParseProgress:
-    """What a running parse last told; `seconds`: since it began."""
+    """How far a running parse is; `seconds`: since it began."""
     done, pages = pages_done(segment), segment.require(CONTENT).rows
     return ParseProgress(done, pages, done / seconds if seconds > 0 else 0.0)
 

@@ -145,7 +145,7 @@ _TAKE_SEGMENTS_IN = (
     (WEBGRAPH, "webgraph", ("--again",)),
     (INDEX, "index", ()),
 )
-"""Tables that take a segment's parse in once, and how they are told to do it again."""
+"""Tables that take a segment's parse in once, and the options with which they do so again."""
 
 
 def _made_of_the_old(crawl_dir: CrawlDir, segment: str) -> list[str]:
@@ -183,14 +183,14 @@ class _Marks:
         self._next = self._clock.monotonic()
         self._last = ""
 
-    def pages(self, done: int) -> None:
+    def pages(self, page_count: int) -> None:
         """Called often; leaves a mark now and then."""
         if self._clock.monotonic() >= self._next:
-            self.put(done)
+            self.put(page_count)
             self._next = self._clock.monotonic() + _MARK_EVERY_S
 
-    def put(self, done: int) -> None:
-        mark = f"{PROGRESS}/{self._number:05d}-{done}"
+    def put(self, page_count: int) -> None:
+        mark = f"{PROGRESS}/{self._number:05d}-{page_count}"
         if mark == self._last:
             return
         self._segment.write(mark, b"")

@@ -29,7 +29,8 @@ _GROUP_ROWS = 512
 
 @dataclass(frozen=True)
 class ParseTask:
-    """What every task of a parse is given besides its files."""
+    """A parse as its tasks get it beside their files: the segment, the plan, and the buckets of the
+    CrawlDb."""
 
     segment: Folder
     plan: ParsePlan

@@ -35,7 +35,7 @@ def run(work: Work, options: RebucketOptions) -> PhaseResult:
 
 
 def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"snapshot": result.snapshot, **result.counters}
 
 

@@ -32,7 +32,7 @@ Mask = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class RefreshJob:
-    """What every task needs to know."""
+    """A refresh of the CrawlDb: which URLs it makes due, and what generate holds for due anyway."""
 
     crawldb: Folder
     patterns: tuple[UrlPattern, ...]

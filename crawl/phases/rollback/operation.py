@@ -28,15 +28,15 @@ def run(work: Work, options: RollbackOptions) -> PhaseResult:
     )
 
 
-def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
-    return {"snapshot": done.snapshot, "urls": done.db_urls}
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
+    return {"snapshot": result.snapshot, "urls": result.db_urls}
 
 
-def render(done: PhaseResult, asked: Asked) -> View:
+def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     crawldb = f"{asked.address}/crawldb"
-    return [Note(f"{crawldb} is now snapshot {done.snapshot} with {done.db_urls:,} URLs")]
+    return [Note(f"{crawldb} is now snapshot {result.snapshot} with {result.db_urls:,} URLs")]
 
 
 OPERATION = Operation(

@@ -32,7 +32,7 @@ def run(work: Work, options: ScoreUpdaterOptions) -> PhaseResult:
 
 
 def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"snapshot": result.snapshot, "report": result.report}
 
 

@@ -35,7 +35,7 @@ class NodesTask:
 
 @dataclass(frozen=True)
 class SendScoresJob:
-    """What every task of the step needs to know."""
+    """The sending of the link graph's scores to the slices of the CrawlDb, and their scale."""
 
     graph: StoredGraph
     router: Router
@@ -55,7 +55,8 @@ def send_scores(job: SendScoresJob, task: NodesTask, outbox: Outbox) -> None:
 
 @dataclass(frozen=True, slots=True)
 class UpdateScoresJob:
-    """What every task of the step needs to know."""
+    """The update of the CrawlDb's scores: where it is written, and the score of pages that the link
+    graph has not."""
 
     target: BucketTarget
     clear_score: float

@@ -89,11 +89,11 @@ class SiteStates:
             job = MergeJob(target, newest_answer, join=joined_states)
             written = merge_table(sent, job, slices, step)
             held.enter_context(locked.pop_all())
-        told = int(sent.row_counts().sum())
-        return partial(self._publish, transaction, written, buckets, told)
+        new_count = int(sent.row_counts().sum())
+        return partial(self._publish, transaction, written, buckets, new_count)
 
     def _publish(
-        self, transaction: Transaction, files: Sequence[BucketFile], buckets: int, told: int
+        self, transaction: Transaction, files: Sequence[BucketFile], buckets: int, new_count: int
     ) -> None:
         report = Report(
             self.report.phase,
@@ -101,7 +101,7 @@ class SiteStates:
             self.report.settings_digest,
             {"step": "states"},
         )
-        report.counters["new"] = told
+        report.counters["new"] = new_count
         report.counters["rows"] = sum(file.rows for file in files)
         report.finished_ms = self.clock.now_ms()
         try:

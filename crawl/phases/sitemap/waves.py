@@ -187,5 +187,5 @@ class SitemapWaves:
 
 
 def _each(destinations: int) -> list[tuple[int, int]]:
-    """A task for every destination, which is told its number."""
+    """A task for every destination: the number is both."""
     return [(number, number) for number in range(destinations)]

@@ -294,7 +294,7 @@ def _settle_hosts(
     buckets: list[int],
     report: Report,
 ) -> list[BucketFile]:
-    """The files of hosts of buckets that are several slices, each of which has told of them."""
+    """The files of hosts of buckets that are several slices, each of which has sent its share."""
     if job.hosts is None:
         return [hosts[bucket] for bucket in buckets if bucket in hosts]
     tasks = [HostsTask(bucket, hosts.get(bucket)) for bucket in buckets]

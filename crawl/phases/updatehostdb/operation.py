@@ -34,7 +34,7 @@ def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
 
 
 def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
+    """The result for programs, ready for JSON."""
     return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
 
 

@@ -40,27 +40,30 @@ def run(work: Work, options: WebGraphOptions) -> PhaseResult:
     )
 
 
-def values(done: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """What programs are told."""
-    return {"snapshot": done.snapshot, "segments": done.segments, "report": done.report}
+def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+    """The result for programs, ready for JSON."""
+    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
 
 
-def render(done: PhaseResult, asked: Asked) -> View:
+def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     rows = [
         [name.replace("dropped.", "dropped: ").replace("_", " "), count]
-        for name, count in done.counters.items()
+        for name, count in result.counters.items()
         if count
     ]
-    return [Table("webgraph", ["what", "count"], sorted(rows)), Note(_outcome(done, asked.address))]
+    return [
+        Table("webgraph", ["what", "count"], sorted(rows)),
+        Note(_outcome(result, asked.address)),
+    ]
 
 
-def _outcome(done: PhaseResult, address: str) -> str:
-    nodes, edges = done.counters["nodes"], done.counters["edges"]
-    some = "segment" if len(done.segments) == 1 else "segments"
+def _outcome(result: PhaseResult, address: str) -> str:
+    nodes, edges = result.counters["nodes"], result.counters["edges"]
+    some = "segment" if len(result.segments) == 1 else "segments"
     return (
-        f"{address}/webgraph is now snapshot {done.snapshot} with {nodes:,} pages and {edges:,}"
-        f" links, from {len(done.segments)} new {some}"
+        f"{address}/webgraph is now snapshot {result.snapshot} with {nodes:,} pages and {edges:,}"
+        f" links, from {len(result.segments)} new {some}"
         + (f"; next: `crawl linkrank {address}`" if edges else "")
     )
 

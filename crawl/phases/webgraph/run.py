@@ -166,8 +166,8 @@ def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
 
 def _buckets(crawl_dir: CrawlDir, transaction: Transaction, config: Config) -> int:
     """As many as the graph has, or the CrawlDb, where there is one."""
-    found = transaction.base or crawl_dir.crawldb.current()
-    return found.buckets if found else config[CRAWLDB_BUCKETS]
+    snapshot = transaction.base or crawl_dir.crawldb.current()
+    return snapshot.buckets if snapshot else config[CRAWLDB_BUCKETS]
 
 
 def _renormalization(config: Config, options: WebGraphOptions) -> Renormalization | None:

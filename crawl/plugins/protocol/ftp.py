@@ -147,8 +147,8 @@ class FtpProtocol(FetchProtocol):
                 body.truncated = Truncation.TIME
             else:  # a file that broke off, too: body.py has the rule
                 kind = self._kind(curl, code, message)
-                told = self._mask.masked(message)
-                return Failure(request.url, kind, told, started, elapsed_ms)
+                masked_message = self._mask.masked(message)
+                return Failure(request.url, kind, masked_message, started, elapsed_ms)
         unchanged = bool(curl.getinfo(pycurl.CONDITION_UNMET))
         content, truncated = body.content(), body.truncated
         headers = _headers(curl.getinfo(pycurl.INFO_FILETIME))

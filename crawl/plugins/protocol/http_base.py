@@ -63,8 +63,8 @@ class OutgoingRequest:
     ) -> Failure:
         """The failure with a message that may be stored: libraries repeat what the server said, and
         the server what it was sent."""
-        told = SecretMask(self._secrets()).masked(message)
-        return Failure(self.request.url, kind, told, sent, elapsed_ms)
+        masked_message = SecretMask(self._secrets()).masked(message)
+        return Failure(self.request.url, kind, masked_message, sent, elapsed_ms)
 
     def _secrets(self) -> Iterator[str]:
         for value in secrets_of_head(b"\n".join(self.headers.lines)):

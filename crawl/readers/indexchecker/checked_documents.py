@@ -60,7 +60,7 @@ class DocumentChecker:
 
 
 def _not_fetched(visit: PageVisit) -> CheckedIndexDocument:
-    """What is told of a page that was not fetched."""
+    """The result for a page that was not fetched."""
     pages = visit.pages
     targets = [record.url for record in visit.records if record.datum.status is Status.LINKED]
     details = [record.datum.metadata.get(PROTOCOL_STATUS_KEY, "") for record in pages[-1:]]

@@ -26,7 +26,7 @@ def run(work: Work, options: PlanOptions) -> dict[str, Any]:
     return plan_values(plan_capacity(options))
 
 
-def render(done: dict[str, Any], asked: Asked) -> View:
+def render(result: dict[str, Any], asked: Asked) -> View:
     """The phases, the crawl, how to submit it, and what is not possible. More than programs are
     told: it is planned once more, which takes no time."""
     from crawl.readers.plan.capacity import plan_capacity

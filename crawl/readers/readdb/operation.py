@@ -75,7 +75,7 @@ def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
     from crawl.storage.folder import Folder, absolute
     from crawl.tables.dump import DumpJob, RecordFilter
 
-    wanted = RecordFilter(
+    record_filter = RecordFilter(
         status=Status.of_label(options.status) if options.status else None,
         regex=checked_regex(options.regex),
         min_retries=options.retry,
@@ -86,7 +86,7 @@ def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
         work.directory.crawldb.folder,
         output,
         options.format,
-        wanted,
+        record_filter,
         has_expr=options.expr is not None,
     )
     is_begun = False
@@ -115,45 +115,45 @@ def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
     return {"records": read(work, write, options.snapshot), "folder": options.folder}
 
 
-def render_stats(done: dict[str, Any], asked: Asked) -> View:
-    statuses = {Status.of_label(label): count for label, count in done["status"].items()}
-    rows: list[list[object]] = [["TOTAL urls", done["urls"]]]
+def render_stats(result: dict[str, Any], asked: Asked) -> View:
+    statuses = {Status.of_label(label): count for label, count in result["status"].items()}
+    rows: list[list[object]] = [["TOTAL urls", result["urls"]]]
     rows += [[f"status {int(code)} ({code.label})", count] for code, count in statuses.items()]
-    rows += [[f"retry {value}", count] for value, count in done["retries"].items()]
-    view = [Table(f"CrawlDb, snapshot {done['snapshot']}", ["what", "URLs"], rows)]
-    if not done["urls"]:
+    rows += [[f"retry {value}", count] for value, count in result["retries"].items()]
+    view = [Table(f"CrawlDb, snapshot {result['snapshot']}", ["what", "URLs"], rows)]
+    if not result["urls"]:
         return view
     names = {"score": "score", "fetchInterval": "fetch interval (s)", "fetchTime": "due"}
-    spreads = [[label, *done[name].values()] for name, label in names.items()]
+    spreads = [[label, *result[name].values()] for name, label in names.items()]
     view.append(Table("values", ["what", "least", "mean", "greatest"], spreads))
-    shares = [[float(share), score] for share, score in done["scoreQuantiles"].items()]
+    shares = [[float(share), score] for share, score in result["scoreQuantiles"].items()]
     view.append(Table("scores", ["quantile", "score"], shares))
-    if "hosts" in done:
-        labels = list(done["status"])
+    if "hosts" in result:
+        labels = list(result["status"])
         columns = ["host", "URLs", *(label.removeprefix("db_") for label in labels)]
         hosts = [
             [host, sum(counts.values()), *(counts.get(label, 0) for label in labels)]
-            for host, counts in done["hosts"].items()
+            for host, counts in result["hosts"].items()
         ]
         view.append(Table("hosts", columns, hosts))
-    if done["scoreNaN"]:
-        return [*view, Note(f"{done['scoreNaN']:,} scores are not a number")]
+    if result["scoreNaN"]:
+        return [*view, Note(f"{result['scoreNaN']:,} scores are not a number")]
     return view
 
 
-def render_lookup(done: dict[str, Any] | None, asked: Asked) -> View:
+def render_lookup(result: dict[str, Any] | None, asked: Asked) -> View:
     from crawl.tables.dump import record_paragraph
 
-    return [] if done is None else [Line(record_paragraph(done))]
+    return [] if result is None else [Line(record_paragraph(result))]
 
 
-def render_top(done: list[dict[str, Any]], asked: Asked) -> View:
-    return [Table("top URLs", ["score", "url"], [[each["score"], each["url"]] for each in done])]
+def render_top(result: list[dict[str, Any]], asked: Asked) -> View:
+    return [Table("top URLs", ["score", "url"], [[each["score"], each["url"]] for each in result])]
 
 
-def render_dump(done: dict[str, Any], asked: Asked) -> View:
-    some = "record" if done["records"] == 1 else "records"
-    return [Note(f"{done['records']:,} {some} in {done['folder']}")]
+def render_dump(result: dict[str, Any], asked: Asked) -> View:
+    some = "record" if result["records"] == 1 else "records"
+    return [Note(f"{result['records']:,} {some} in {result['folder']}")]
 
 
 OPERATIONS = (

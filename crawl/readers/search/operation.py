@@ -53,31 +53,31 @@ def _hidden(answer: dict[str, Any], options: QueryOptions) -> Iterator[str]:
         yield f"{hidden:,} more are not shown: {', '.join(ways)}"
 
 
-def render(done: dict[str, Any], asked: Asked) -> View:
+def render(result: dict[str, Any], asked: Asked) -> View:
     """The pages, best first, and what was made of the query."""
-    parts = [part for page in done["results"] for part in _page(page)]
-    if done["total"]:
+    parts = [part for page in result["results"] for part in _page(page)]
+    if result["total"]:
         parts += [
             Table(
                 f"by {name}", [name, "pages"], [[value, count] for value, count in counts.items()]
             )
-            for name, counts in done["facets"].items()
+            for name, counts in result["facets"].items()
         ]
-    return [*parts, *map(Note, _notes(done))]
+    return [*parts, *map(Note, _notes(result))]
 
 
-def _notes(done: dict[str, Any]) -> Iterator[str]:
-    if done["uncorrected"]:
-        words = ", ".join(map(printable, done["uncorrected"]))
+def _notes(result: dict[str, Any]) -> Iterator[str]:
+    if result["uncorrected"]:
+        words = ", ".join(map(printable, result["uncorrected"]))
         yield f"too many words are on no page; not looked for with typos: {words}"
-    if done["corrected"]:
-        yield f"with typos: {', '.join(map(printable, done['corrected']))}"
-    if done["didYouMean"]:
-        yield f"did you mean: {printable(done['didYouMean'])}"
-    if done["relaxed"]:
+    if result["corrected"]:
+        yield f"with typos: {', '.join(map(printable, result['corrected']))}"
+    if result["didYouMean"]:
+        yield f"did you mean: {printable(result['didYouMean'])}"
+    if result["relaxed"]:
         yield "no page has all of the words; these have some of them"
-    pages = "page" if done["total"] == 1 else "pages"
-    yield f"{done['total']:,} {pages} in {done['seconds'] * 1000:,.1f} ms"
+    pages = "page" if result["total"] == 1 else "pages"
+    yield f"{result['total']:,} {pages} in {result['seconds'] * 1000:,.1f} ms"
 
 
 def _page(page: dict[str, Any]) -> Iterator[Part]:

@@ -47,9 +47,9 @@ def _source(work: Work, options: SimulateOptions) -> Source:
     return synthetic_source(hosts, urls, options.skew, options.parts, options.seed)
 
 
-def render(done: dict[str, Any], asked: Asked) -> View:
+def render(result: dict[str, Any], asked: Asked) -> View:
     """How long each part takes, and which hosts take longest."""
-    parts = done["parts"]
+    parts = result["parts"]
     rows = [
         [
             part["part"],
@@ -67,7 +67,7 @@ def render(done: dict[str, Any], asked: Asked) -> View:
     last = sorted(
         (host for part in parts for host in part["longest"]), key=lambda host: -host["ended_s"]
     )[:_SHOWN_HOSTS]
-    seconds = done["seconds"]
+    seconds = result["seconds"]
     pages = sum(part["urls"] - part["handed_back"] for part in parts)
     view: list[Part] = [
         Table(
@@ -81,11 +81,11 @@ def render(done: dict[str, Any], asked: Asked) -> View:
             [[host["host"], host["requests"], *_seconds(host)] for host in last],
         ),
         Note(
-            f"{done['source']}: {pages:,} pages in {seconds:,.0f} s ({_time(seconds)}),"
-            f" {done['urls_per_s']:,.1f} a second"
+            f"{result['source']}: {pages:,} pages in {seconds:,.0f} s ({_time(seconds)}),"
+            f" {result['urls_per_s']:,.1f} a second"
         ),
     ]
-    latencies = done["latencies"]
+    latencies = result["latencies"]
     if latencies["hostdb"] is not None:
         view.append(
             Note(

@@ -121,8 +121,10 @@ def _run(
     if began_ms is None:
         began_ms = _moment(published_ms) or 0
     # a fetch that parses leaves its report as that of the parse too
-    told = report.get("phase")
-    return _PhaseRun(told if isinstance(told, str) else phase, began_ms, segments, report)
+    reported_phase = report.get("phase")
+    return _PhaseRun(
+        reported_phase if isinstance(reported_phase, str) else phase, began_ms, segments, report
+    )
 
 
 def _merged(runs: list[_PhaseRun]) -> list[_PhaseRun]:

@@ -58,13 +58,14 @@ _NAMES: Mapping[NameKind, Callable[[str], str]] = {
 
 @dataclass(frozen=True, slots=True)
 class NameJob:
-    """What all tasks share."""
+    """A count of URLs by name and status: the CrawlDb, the kind of name, and how many names are
+    listed."""
 
     crawldb: Folder
     kind: NameKind
     destinations: int
     top: int
-    """How many names are told."""
+    """How many names are listed."""
 
 
 @dataclass(slots=True)
@@ -166,8 +167,8 @@ def summarize_names(job: NameJob, number: int, received: Received) -> NameSummar
     last = likely[min(job.top, len(likely)) - 1] if job.top else likely[0]
     ties = (fetched > fetched[last]) | ((fetched == fetched[last]) & (urls >= urls[last]))
     chosen = np.flatnonzero(ties) if job.top else likely[:0]
-    told = zip(strings(names.take(chosen)), matrix[chosen].tolist(), strict=True)
-    top = sorted(((name, tuple(counts)) for name, counts in told), key=by_size)[: job.top]
+    candidates = zip(strings(names.take(chosen)), matrix[chosen].tolist(), strict=True)
+    top = sorted(((name, tuple(counts)) for name, counts in candidates), key=by_size)[: job.top]
     return NameSummary(
         len(names),
         int(np.count_nonzero(matrix[:, _UNFETCHED_PLACE] == 0)),

@@ -25,7 +25,7 @@ class NameKind(StrEnum):
 
 
 class CompleteKind(StrEnum):
-    """By what completeness is told."""
+    """What completeness is counted by."""
 
     HOST = "host"
     DOMAIN = "domain"

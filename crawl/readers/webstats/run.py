@@ -39,7 +39,7 @@ from crawl.tables.runner import Runner
 def count_names(
     runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, kind: NameKind, top: int
 ) -> NameSummary:
-    """The URLs of each host, domain, suffix or top-level domain by status; told of the `top`
+    """The URLs of each host, domain, suffix or top-level domain by status, with the `top`
     names with the most pages."""
     count = max(1, min(snapshot.buckets, len(snapshot.files)))
     job = NameJob(crawl_dir.crawldb.folder, kind, count, top)
@@ -96,7 +96,7 @@ def parse_files(parsed: list[Segment]) -> list[LinkTask]:
 
 
 def count_links(runner: Runner, tasks: list[LinkTask], top: int) -> LinkSummary:
-    """Counts the links of these files; told of the `top` most linked URLs."""
+    """Counts the links of these files, and lists the `top` most linked URLs."""
     ordered = largest_first(tasks)
     count = max(1, len(ordered))
     numbers = [(number, number) for number in range(count)]

@@ -29,7 +29,7 @@ FEW_EDGES = 1 << 18
 
 @dataclass(frozen=True)
 class ComponentsJob:
-    """What every task of the steps knows."""
+    """A search for clusters: where the edges lie, and how many tasks share the records."""
 
     scratch: Folder
     """Where the files with edges are."""

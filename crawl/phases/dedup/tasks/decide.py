@@ -116,7 +116,7 @@ class DecideTask:
     """One destination of groups."""
 
     report_groups: int
-    """So many of the largest groups are told of."""
+    """How many of the largest groups the report lists."""
 
 
 def decide(job: DedupJob, task: DecideTask, received: Received, outbox: Outbox) -> DecideTaskResult:

@@ -49,7 +49,8 @@ _NAMED = schema_of(id=pa.int64())
 
 @dataclass(frozen=True)
 class EvidenceJob:
-    """What every task of the steps knows."""
+    """A search for evidence of one kind: the dedup that it is for, where records meet, and which of
+    them may be named."""
 
     dedup: DedupJob
     router: Router

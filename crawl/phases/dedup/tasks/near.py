@@ -63,7 +63,8 @@ def bands_of(nearness: Nearness) -> RowKind:
 
 @dataclass(frozen=True)
 class NearJob:
-    """What every task of the steps knows."""
+    """A search for near duplicates: when texts are alike, how many records there are about, and
+    where their keys meet."""
 
     dedup: DedupJob
     nearness: Nearness
@@ -72,7 +73,7 @@ class NearJob:
     expected: int
     """Records that are compared, about: the more there are, the more bits have keys."""
     doubtful: int = 0
-    """So many of the pairs that are the least alike are told of."""
+    """How many of the pairs that are the least alike the report lists."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def slices_and_rows(ids: Numbers) -> tuple[npt.NDArray[np.int32], npt.NDArray[np
 
 @dataclass(frozen=True)
 class DedupJob:
-    """What every task of a dedup knows."""
+    """A dedup: the CrawlDb, by what records are grouped, and which of a group survives."""
 
     crawldb: Folder
     grouping: Grouping

@@ -49,7 +49,8 @@ _MOVED = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 
 @dataclass(frozen=True)
 class RedirectsJob:
-    """What every task that reads answers and pages knows."""
+    """The reading of redirects from answers and pages: where their rows are sent, and how targets
+    are normalized."""
 
     router: Router
     normalizers: NormalizerChain

@@ -129,7 +129,8 @@ def members_of(order: tuple[str, ...]) -> RowKind:
 
 @dataclass(frozen=True)
 class StarsJob:
-    """What every task of the steps knows."""
+    """A search for near duplicates around the page that survives: the dedup, when texts are alike,
+    and where the rows lie meanwhile."""
 
     dedup: DedupJob
     """Its order is without evidence, of which nothing is known yet."""
@@ -137,7 +138,7 @@ class StarsJob:
     scratch: Folder
     destinations: int
     doubtful: int
-    """So many of the pairs that are the least alike are told of."""
+    """How many of the pairs that are the least alike the report lists."""
 
 
 def send_star_members(

@@ -36,7 +36,7 @@ NODES = RowKind("nodes", schema_of(high=pa.uint64(), low=pa.uint64(), id=pa.int6
 
 @dataclass(frozen=True, slots=True)
 class DedupTask:
-    """A slice, and where it is told of which of its records there is evidence."""
+    """A slice, and the files that say for which of its records there is evidence."""
 
     base: Slice
     scratch: Folder
@@ -54,7 +54,7 @@ def alone(
     task: DedupTask,
     outbox: Outbox,
 ) -> Any:
-    """The same where nobody has told of clusters."""
+    """Runs the function of a task that receives no rows: there are no clusters."""
     return function(job, task, NOTHING, outbox)
 
 

@@ -31,7 +31,7 @@ them up."""
 
 @dataclass(frozen=True, slots=True)
 class DustJob:
-    """What all tasks of a pass share."""
+    """A pass of dust over the CrawlDb, which looks for rules or only judges known ones."""
 
     crawldb: Folder
     search: bool

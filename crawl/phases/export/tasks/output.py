@@ -54,7 +54,7 @@ def make_room(output: Folder) -> None:
 
 
 def sweep(output: Folder, below: str, known: Iterable[str]) -> int:
-    """Deletes what attempts left that nobody told about; how many files that were."""
+    """Deletes the files of attempts that are not known; returns how many."""
     kept = set(known)
     stray = [path for path in output.files(below) if f"{below}/{path}" not in kept]
     for path in stray:

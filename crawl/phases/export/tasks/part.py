@@ -38,7 +38,8 @@ _TELL_OF_GONE = (ExportFormat.JSONL, ExportFormat.PARQUET)
 
 @dataclass(frozen=True, slots=True)
 class ExportJob:
-    """What every part knows."""
+    """An export: where it goes, in which format, what makes the records, and how many a file
+    holds."""
 
     output: Folder
     format: ExportFormat

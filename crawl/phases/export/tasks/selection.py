@@ -72,7 +72,8 @@ class SelectionTask:
 
 @dataclass(frozen=True)
 class SelectionJob:
-    """What every shard knows."""
+    """The choice of the pages to export: how it is decided now, and how it was at the snapshot
+    since which changes are asked for."""
 
     now: DecideJob
     before: DecideJob | None = None

@@ -32,16 +32,16 @@ def balance_parts(
 ) -> Balance:
     """Deals the chains of each segment to parts, and the slots of short chains as if each slot
     were one."""
-    told_parts = [np.empty(len(shard.chain), dtype=np.int32) for shard in shards]
+    chain_parts = [np.empty(len(shard.chain), dtype=np.int32) for shard in shards]
     slot_parts = [np.empty(len(shard.slots.slot), dtype=np.int32) for shard in shards]
     predictions = []
     for number, segment_name in enumerate(segments):
-        told = [np.flatnonzero(shard.segment == number) for shard in shards]
+        chain_places = [np.flatnonzero(shard.segment == number) for shard in shards]
         slots = [np.flatnonzero(shard.slots.segment == number) for shard in shards]
-        chains = _chains(shards, told, slots)
+        chains = _chains(shards, chain_places, slots)
         dealt = deal_sites(chains.seconds, chains.site, parts)
         at = 0
-        for parts_of, chosen in ((told_parts, told), (slot_parts, slots)):
+        for parts_of, chosen in ((chain_parts, chain_places), (slot_parts, slots)):
             for mine, places in zip(parts_of, chosen, strict=True):
                 mine[places] = number * parts + dealt[at : at + len(places)]
                 at += len(places)
@@ -61,22 +61,22 @@ def balance_parts(
         )
     tasks = [
         DealTask(
-            shard.segment, shard.chain, told_part, shard.slots.segment, shard.slots.slot, slot_part
+            shard.segment, shard.chain, chain_part, shard.slots.segment, shard.slots.slot, slot_part
         )
-        for shard, told_part, slot_part in zip(shards, told_parts, slot_parts, strict=True)
+        for shard, chain_part, slot_part in zip(shards, chain_parts, slot_parts, strict=True)
     ]
     return Balance(tasks, predictions)
 
 
 def _chains(
     shards: Sequence[ChainShard],
-    told: Sequence[npt.NDArray[np.int64]],
+    chain_places: Sequence[npt.NDArray[np.int64]],
     slots: Sequence[npt.NDArray[np.int64]],
 ) -> Chains:
     """What is dealt: the chains that the shards tell of, then their slots."""
-    chosen = list(zip(shards, told, slots, strict=True))
+    chosen = list(zip(shards, chain_places, slots, strict=True))
     seconds = [shard.seconds[mine] for shard, mine, _ in chosen]
-    ones = [np.ones(len(mine), dtype=np.int64) for mine in told]
+    ones = [np.ones(len(mine), dtype=np.int64) for mine in chain_places]
     sums = [shard.slots.seconds[mine] for shard, _, mine in chosen]
     count = sum(len(mine) for mine in slots)
     # a slot stays together as it is, and with nothing else

@@ -28,7 +28,8 @@ LISTS = RowKind("list", CRAWL_GENERATE.schema)
 
 @dataclass(frozen=True)
 class ChainsJob:
-    """What every task of these steps needs to know."""
+    """The counting and dealing of chains: in how many shards and slots, and the seconds between two
+    requests and of one."""
 
     shards: int
     slots: int
@@ -65,7 +66,7 @@ class SlotSums:
 
 @dataclass(frozen=True, slots=True)
 class DealTask:
-    """The part of each chain that the shard told of, sorted by segment and chain, and of each
+    """The part of each chain that the shard listed, sorted by segment and chain, and of each
     slot; parts are numbered through all segments: segment · parts + part."""
 
     segment: npt.NDArray[np.int16]
@@ -141,7 +142,8 @@ def shorten(
     urls: npt.NDArray[np.int64],
     seconds: npt.NDArray[np.float64],
 ) -> ChainShard:
-    """What the driver is told of all chains of a shard, which are sorted by segment and number."""
+    """The longest chains of a shard one by one, and the sums of the others, for the driver. The
+    chains are sorted by segment and number."""
     is_told = np.zeros(len(chain), dtype=np.bool_)
     is_told[np.argsort(-seconds, kind="stable")[: job.most_chains]] = True
     return ChainShard(
@@ -195,9 +197,9 @@ def _deal(job: ChainsJob, task: DealTask, selected: pa.Table, outbox: Outbox) ->
         by_slot = np.full(job.slots, -1, dtype=np.int32)
         of_segment = task.slot_segment == number
         by_slot[task.slot[of_segment]] = task.slot_part[of_segment]
-        told = task.segment == number
+        chain_mask = task.segment == number
         destinations[mine] = _looked_up(
-            task.chain[told], task.part[told], chain[mine], by_slot[slot[mine]]
+            task.chain[chain_mask], task.part[chain_mask], chain[mine], by_slot[slot[mine]]
         )
     rows = selected.drop_columns(["segment", "chain", "site"])
     outbox.send(LISTS, rows, destinations)

@@ -50,7 +50,8 @@ _ROWS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class CollectJob:
-    """What every task of the step needs to know."""
+    """The reading of selected records: the CrawlDb, how a URL is resolved to its chain, and how
+    many tasks the chains meet in."""
 
     crawldb: Folder
     now_ms: int
@@ -62,7 +63,7 @@ class CollectJob:
 
 @dataclass(frozen=True, slots=True)
 class CollectTaskResult:
-    """What people are told of the chains of a slice."""
+    """The largest chains of a slice by name, and its counters."""
 
     names: dict[int, str]
     """The names of those with the most URLs."""

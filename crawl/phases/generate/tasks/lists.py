@@ -78,7 +78,8 @@ def _shuffled(
 
 @dataclass(frozen=True, slots=True)
 class MarkJob:
-    """What every task of the marking step needs to know."""
+    """The marking of selected records in the CrawlDb: where it is written, and the moment of the
+    generate."""
 
     target: BucketTarget
     now_ms: int

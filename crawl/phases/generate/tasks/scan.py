@@ -79,7 +79,8 @@ SELECTED_BEFORE = "selected_before"
 
 @dataclass(frozen=True)
 class ScanJob:
-    """What every task of the step needs to know."""
+    """The scan for records that may be selected: the CrawlDb, the selection, and where the rows are
+    sent."""
 
     selection: Selection
     crawldb: Folder

@@ -40,7 +40,7 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class RankJob:
-    """What every task of these steps needs to know."""
+    """The ranking of candidates shard by shard, with the bound for each group."""
 
     cap: int
     """Most URLs of a group in one segment; 0 or less: no bound."""

@@ -38,7 +38,8 @@ class CentralityTask:
 
 @dataclass(frozen=True)
 class CentralityJob:
-    """What every task of a step needs to know."""
+    """A step of the harmonic centrality: the graph, the counters of nodes, and the rows of all
+    nodes before it."""
 
     graph: StoredGraph
     counter: BallCounter

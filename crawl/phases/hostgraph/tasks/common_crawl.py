@@ -54,7 +54,7 @@ RANKED = RowKind("ranked", pa.schema(_RANK + _N_HOSTS))
 
 @dataclass(frozen=True)
 class GraphDumpJob:
-    """What every task needs to know."""
+    """A dump of the host or domain graph in Common Crawl's form, and where it goes."""
 
     graph: StoredGraph
     group: NodeGroup

@@ -32,7 +32,8 @@ class HostsTask:
 
 @dataclass(frozen=True)
 class HostsJob:
-    """What every task of the step needs to know."""
+    """The making of the table of hosts: the graph, where values lie meanwhile, and where the table
+    is written."""
 
     graph: StoredGraph
     scratch: Folder

@@ -36,7 +36,8 @@ LINKED = pa.schema([*NAMED, pa.field("inlinks", pa.int64()), pa.field("outlinks"
 
 @dataclass(frozen=True)
 class SendLinksJob:
-    """What every task of the step needs to know."""
+    """The turning of page links into host links: the graph, the host of every page, and the ranges
+    of hosts that links are sent to."""
 
     graph: StoredGraph
     scratch: Folder

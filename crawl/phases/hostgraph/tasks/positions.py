@@ -44,7 +44,8 @@ class PieceValues:
 
 @dataclass(frozen=True)
 class PositionsJob:
-    """What every task needs to know."""
+    """A ranking of all nodes by a value: the values, the ranges that they are sorted in, and the
+    pieces that get the positions."""
 
     source: PieceValues
     plan: ListPlan

@@ -38,7 +38,8 @@ _WITHOUT_LINKS = [name for name in _ALL if name != "outlinks"]
 
 @dataclass(frozen=True)
 class AssembleJob:
-    """What every part knows."""
+    """The making of documents: how they are made, what they hold, and among how many shards they
+    are shared out."""
 
     shards: int
     maker: DocumentMaker

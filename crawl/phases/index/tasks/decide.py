@@ -45,7 +45,8 @@ class ShardTask:
 
 @dataclass(frozen=True)
 class DecideJob:
-    """What every shard knows."""
+    """The decision which pages become documents: the rules, the segments, and the CrawlDb and
+    LinkDb where they are asked."""
 
     shards: int
     parts: int

@@ -67,7 +67,8 @@ DELETED = RowKind("index deleted", pa.schema(_DELETED))
 
 @dataclass(frozen=True)
 class IndexDecideJob:
-    """What every shard of an index knows."""
+    """The decision for an index: how pages are decided, the segments by name, where the notes go,
+    and which pages may return."""
 
     pages: DecideJob
     names: tuple[str, ...]
@@ -131,9 +132,9 @@ def _decide_range(
     decided = decide_rows(job.pages, task, rows, counters)
     newest, decisions = decided.newest, decided.decisions
     # an index that was told to delete a page takes no older version of it
-    told = latest(newest.pages, returning)
-    counters["returned"] += int(np.count_nonzero(decided.is_added & (told >= 0)))
-    newest = replace(newest, version=np.maximum(newest.version, told))
+    deletion_version = latest(newest.pages, returning)
+    counters["returned"] += int(np.count_nonzero(decided.is_added & (deletion_version >= 0)))
+    newest = replace(newest, version=np.maximum(newest.version, deletion_version))
     _send(job.pages, task, newest, decided.stored, decisions, outbox)
     known = pa.table({"url": newest.pages["url"], "version": pa.array(newest.version)})
     over = known.filter(pa.array(decisions.is_by_parse))

@@ -48,7 +48,8 @@ _encoder = msgspec.msgpack.Encoder()
 
 @dataclass(frozen=True)
 class DeliverJob:
-    """What every shard knows."""
+    """A delivery to the index writers: the writers, their files, and the ledger of what they
+    have."""
 
     writers: tuple[WriterSpec, ...]
     config: Config
@@ -167,10 +168,10 @@ class _Delivery:
         self._place = ShardPlace(task.number, job.folders[spec.id], base, base_sum)
         self._opened: ShardWriter | None = None
         self._kept = 0
-        """Documents that stay, of which the writer was not told yet."""
+        """How many documents stay that the writer has not been asked to keep yet."""
         self._notes = SentNotes(job.folders[spec.id], job.job, job.shards, task.number)
         self._to_note: list[pa.Table] = []
-        """Documents of which a server may be told next."""
+        """Documents that may be sent to a server next."""
         self.refused: tuple[str, str] | None = None
         """The first document that was refused, and what was said."""
 

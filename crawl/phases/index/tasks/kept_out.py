@@ -44,7 +44,8 @@ class KeptOutTask:
 
 @dataclass(frozen=True, slots=True)
 class KeptOutJob:
-    """What every shard knows."""
+    """The search for pages that only the CrawlDb kept out of the index: the index's notes and the
+    CrawlDb."""
 
     index: Folder
     crawldb: Folder

@@ -95,7 +95,8 @@ KeysTask = SegmentPart | FetchFile
 
 @dataclass(frozen=True, slots=True)
 class KeysJob:
-    """What every task that sends keys knows."""
+    """The sending of what segments have of URLs: to how many shards, and whether signatures are
+    sent along."""
 
     shards: int
     signatures: bool = False

@@ -41,7 +41,7 @@ class SettledOutputs:
         return bool(self.listed or self.deleted)
 
     def lines(self) -> list[str]:
-        """What is to be told of it."""
+        """The lines that say what was repaired."""
         found = []
         if self.listed:
             found.append(

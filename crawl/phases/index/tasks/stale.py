@@ -45,7 +45,8 @@ class StaleTask:
 
 @dataclass(frozen=True, slots=True)
 class StaleJob:
-    """What every shard knows."""
+    """The search for stale documents: the CrawlDb, and where the notes of pages that are kept out
+    are written."""
 
     target: BucketTarget
     """Of the notes of pages that are kept out, beside the ledger."""

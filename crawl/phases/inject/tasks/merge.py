@@ -38,7 +38,7 @@ from crawl.tables.slices import Slice
 
 @dataclass(frozen=True)
 class InjectSendJob:
-    """What every sending task needs to know."""
+    """The sending of seeds, and of old records that are normalized again, to their slices."""
 
     read: ReadSeedsJob
     stored: StoredRecords
@@ -56,7 +56,8 @@ def send_rows(
 
 @dataclass(frozen=True)
 class InjectMergeJob:
-    """What every task of the step needs to know."""
+    """The merge of seeds into the CrawlDb: its stored records, where it is written, and what
+    becomes of known URLs."""
 
     config: Config
     stored: StoredRecords

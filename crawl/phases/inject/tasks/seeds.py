@@ -46,7 +46,8 @@ _FILE_SHIFT = 40
 
 @dataclass(frozen=True)
 class ReadSeedsJob:
-    """What every task of the step needs to know."""
+    """The reading of seed files: how URLs are normalized, filtered and scored, and where the rows
+    are sent."""
 
     config: Config
     normalizers: NormalizerChain | None

@@ -35,7 +35,7 @@ _CSV_COLUMNS = ["Url", "From url", "Anchor", "Score", "Segment"]
 
 @dataclass(frozen=True, slots=True)
 class LinkDumpJob:
-    """What every task needs to know."""
+    """A dump of the LinkDb: where it goes, in which form, and of which URLs."""
 
     linkdb: Folder
     output: Folder

@@ -56,7 +56,7 @@ _NUMBER = r"^-?[0-9]+(\.[0-9]+)?([eE][-+]?[0-9]+)?$"
 
 @dataclass(frozen=True)
 class LinkRules:
-    """Which links the LinkDb is told of, and how."""
+    """Which links the LinkDb gets, and with which anchors."""
 
     ignore_internal: bool = True
     ignore_external: bool = False
@@ -97,7 +97,7 @@ class SendLinksTask:
 
 @dataclass(frozen=True)
 class SendLinksJob:
-    """What every sending task needs to know."""
+    """The sending of links to the slices of their targets: which links count, and where they go."""
 
     rules: LinkRules
     router: Router

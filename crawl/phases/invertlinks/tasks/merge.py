@@ -36,7 +36,8 @@ _URL = LINKDB.key[0]
 
 @dataclass(frozen=True)
 class MergeLinksJob:
-    """What every merging task needs to know."""
+    """A merge of new links into the LinkDb: where it is written, how many inlinks a page keeps, and
+    which stored links are left out."""
 
     target: BucketTarget
     max_inlinks: int

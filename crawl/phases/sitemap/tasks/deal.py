@@ -71,7 +71,8 @@ _PAUSES = RowKind("pauses", TASK_PAUSES)
 
 @dataclass(frozen=True)
 class DealJob:
-    """What every task of the step needs to know."""
+    """The dealing of sources to the tasks that ask their servers: the configuration, how many tasks
+    there are, and how hosts are found."""
 
     config: Config
     scratch: Folder
@@ -167,7 +168,7 @@ def _send(job: DealJob, kind: RowKind, rows: pa.Table, servers: list[str], outbo
 
 @dataclass(frozen=True, slots=True)
 class ListJob:
-    """What every task that writes a list needs to know."""
+    """The writing of the list of each task: where it lies, and the cut among the hosts."""
 
     scratch: Folder
     cut: HostCut

@@ -35,7 +35,8 @@ class SiteOrigin:
 
 @dataclass(frozen=True, slots=True)
 class FindSitesJob:
-    """What every task of the step needs to know."""
+    """The search for hosts whose sitemaps may be asked for: the CrawlDb, the moment, and how many
+    hosts are wanted."""
 
     crawldb: Folder
     now_ms: int

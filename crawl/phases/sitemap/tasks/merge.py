@@ -39,7 +39,8 @@ def send_listed(scratch: Folder, router: Router, name: str, outbox: Outbox) -> N
 
 @dataclass(frozen=True)
 class SitemapMergeJob:
-    """What every task of the step needs to know."""
+    """The merge of listed URLs into the CrawlDb: its stored records, where it is written, and the
+    moment."""
 
     config: Config
     stored: StoredRecords

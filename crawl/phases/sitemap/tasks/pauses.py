@@ -19,7 +19,7 @@ class EarlierPauses:
         wanted = range(len(job.pauses)) if is_alone else [file.number]
         self._read: dict[int, dict[str, ServerState]] = {}
         self.own = [state for number in wanted for state in self._states(number).values()]
-        """Those that the engine is told before it begins."""
+        """Those that the engine has from the beginning."""
         self._read = {number: {} for number in wanted}
 
     def take(self, key: str) -> KnownServer | None:

@@ -43,7 +43,8 @@ Pair = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class ProofJob:
-    """What every task of these steps needs to know."""
+    """The proof of URLs that sitemaps of others list: where the notes lie, how many tasks share
+    them, and how many examples are kept."""
 
     scratch: Folder
     destinations: int
@@ -96,7 +97,7 @@ def send_scopes(job: ProofJob, notes: str, outbox: Outbox) -> None:
 
 
 def spread_scopes(job: ProofJob, destination: int, received: Received, outbox: Outbox) -> int:
-    """Tells the sitemaps that are linked of the scopes that are new here; how many were told.
+    """Sends the scopes that are new here to the sitemaps that are linked; returns how many.
     What is known stays where it is."""
     known = set(_pairs(received, _KNOWN))
     new = set(_pairs(received, _NEW)) - known
@@ -104,12 +105,12 @@ def spread_scopes(job: ProofJob, destination: int, received: Received, outbox: O
     targets: dict[str, list[str]] = {}
     for source, target in links:
         targets.setdefault(source, []).append(target)
-    told = {(target, scope) for url, scope in new for target in targets.get(url, ())}
+    pairs = {(target, scope) for url, scope in new for target in targets.get(url, ())}
     outbox.send_all(_KNOWN, _table(known | new), destination)
     outbox.send_all(_LINKS, _table(links), destination)
-    rows = _table(told)
+    rows = _table(pairs)
     outbox.send(_NEW, rows, buckets_of(rows["name"], job.destinations))
-    return len(told)
+    return len(pairs)
 
 
 def write_scopes(job: ProofJob, destination: int, received: Received) -> str | None:

@@ -82,7 +82,8 @@ class SiteState:
 
 @dataclass(frozen=True)
 class SitemapJob:
-    """What all tasks of one wave share."""
+    """A wave of reading sitemaps: the configuration, the plugins, the lists of all tasks, and what
+    earlier waves and fetches have left."""
 
     config: Config
     protocols: tuple[ResolvedPlugin, ...]

@@ -53,7 +53,8 @@ _REST_ROWS = 65_536
 
 @dataclass(frozen=True)
 class UpdateDbJob:
-    """What every task needs to know."""
+    """An update of the CrawlDb: the rules, its stored records, where it is written, and what is
+    purged."""
 
     rules: UpdateRules
     stored: StoredRecords

@@ -43,7 +43,8 @@ class DeltaFile:
 
 @dataclass(frozen=True)
 class SendDeltaJob:
-    """What every sending task needs to know."""
+    """The sending of what segments say of URLs to the slices of the CrawlDb, and whether links are
+    combined on the way."""
 
     stored: StoredRecords
     combines_links: bool = False

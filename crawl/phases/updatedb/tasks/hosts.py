@@ -133,7 +133,8 @@ class HostTroublesFile:
 
 @dataclass(frozen=True, slots=True)
 class HostUpdateJob:
-    """What every task needs to know."""
+    """An update of the hosts' state: where it is written, how long a host is left alone at the
+    most, and when pages count as the same."""
 
     target: BucketTarget
     longest_ms: int

@@ -31,7 +31,8 @@ _SUFFIXES = {DumpFormat.CSV: "csv", DumpFormat.JSON: "jsonl", DumpFormat.TEXT: "
 
 @dataclass(frozen=True)
 class ReadHostsJob:
-    """What every task needs to know."""
+    """A reading of the HostDb: its files, the columns, and whether an expression chooses the
+    rows."""
 
     hostdb: Folder
     columns: tuple[str, ...]
@@ -41,7 +42,7 @@ class ReadHostsJob:
 
 @dataclass(frozen=True)
 class DumpHostsJob:
-    """What every task that writes needs to know."""
+    """A dump of the HostDb: what is read, where it goes, and in which form."""
 
     reading: ReadHostsJob
     output: Folder

@@ -49,7 +49,8 @@ SendTask = Slice | FetchFile | ContentFile | RobotsFile | ServersFile | Sitemaps
 
 @dataclass(frozen=True)
 class SendJob:
-    """What every task of the step needs to know."""
+    """The sending of what is known of hosts to their buckets: the CrawlDb, the number of buckets,
+    and the rules for robots.txt."""
 
     crawldb: Folder
     buckets: int

@@ -45,7 +45,7 @@ RESOLVED, UNRESOLVED = "resolved", "failed"
 
 @dataclass(frozen=True)
 class SettleJob:
-    """What every task of the step needs to know."""
+    """The making of the HostDb's rows: where it is written, the CrawlDb, and the moment."""
 
     target: BucketTarget
     crawldb: Folder
@@ -242,13 +242,13 @@ class _Hosts:
         columns["crawl_delay_s"] = delays
 
     def _add_sitemaps(self, columns: dict[str, Any]) -> None:
-        """What was last told, or else what was known before."""
+        """The newest state of each host's sitemaps: the received one, else the stored one."""
         rows, places = self._rows(SITEMAP_STATE)
         before = self._places(self._base["host"])
-        told = np.full(self._count, -1, dtype=np.int64)
-        told[before] = np.arange(len(before))
-        told[places] = len(before) + np.arange(len(places))
-        chosen: Any = pa.array(told, mask=told < 0)
+        row_numbers = np.full(self._count, -1, dtype=np.int64)
+        row_numbers[before] = np.arange(len(before))
+        row_numbers[places] = len(before) + np.arange(len(places))
+        chosen: Any = pa.array(row_numbers, mask=row_numbers < 0)
         for name in SITEMAP_STATE.schema.names[1:]:
             known = pa.chunked_array(
                 [*self._base[f"sitemaps_{name}"].chunks, *rows[name].chunks], rows[name].type

@@ -1,4 +1,4 @@
-"""The mean rank of every domain's pages, and what the pages are told of it: where the surfer of
+"""The mean rank of every domain's pages, and what the pages get of it: where the surfer of
 `linkrank --by-domain` begins anew (crawl/graph/kernels/domain_rank.py).
 
 A task adds up the ranks of its pages by domain. The sums of a domain meet at one destination, and
@@ -40,7 +40,8 @@ MEANS = RowKind("domain_means", pa.schema(_ANSWERED))
 
 @dataclass(frozen=True)
 class DomainMeansJob:
-    """What every task needs to know."""
+    """The computation of the mean rank of every domain: the graph, where the means lie meanwhile,
+    and how many tasks add up."""
 
     graph: StoredGraph
     scratch: Folder

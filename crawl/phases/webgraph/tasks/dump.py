@@ -71,7 +71,7 @@ class GroupValues:
 
 @dataclass(frozen=True)
 class GroupJob:
-    """What every task that gathers nodes needs to know."""
+    """The gathering of nodes by host or domain: their values, and whether these are added up."""
 
     source: NodeValues
     group: NodeGroup

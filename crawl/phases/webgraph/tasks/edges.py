@@ -38,7 +38,8 @@ _MAX_ROWS = 1 << 22
 
 @dataclass(frozen=True)
 class SendEdgesJob:
-    """What every task of the step needs to know."""
+    """The sending of links as pairs of numbers: the files of outlinks, which links count, and the
+    numbers of nodes."""
 
     folder: Folder
     rules: LinkRules
@@ -88,7 +89,8 @@ class EdgesTask:
 
 @dataclass(frozen=True, slots=True)
 class EdgesJob:
-    """What every task of the step needs to know."""
+    """The writing of edges: where they go, and whether of the links of one site to a page only one
+    counts."""
 
     target: BucketTarget
     is_limited: bool

@@ -144,7 +144,8 @@ def plan_list(parts: Sequence[BinCounts], most: int | None) -> ListPlan:
 
 @dataclass(frozen=True)
 class SendListJob:
-    """What every task of the second step needs to know."""
+    """The sending of the values that a list shows: the values, and the ranges that they are sorted
+    in."""
 
     source: Values
     plan: ListPlan

@@ -45,7 +45,8 @@ def write_names(scratch: Folder, stem: str, names: pa.Table) -> str:
 
 @dataclass(frozen=True)
 class MarkJob:
-    """What every task of the step needs to know."""
+    """The marking of nodes that lists name: the graph, and the files of names to begin at and of
+    names not to trust."""
 
     graph: StoredGraph
     scratch: Folder

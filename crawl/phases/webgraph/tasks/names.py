@@ -54,7 +54,8 @@ NAMED = pa.schema(_NAMED)
 
 @dataclass(frozen=True)
 class NamesJob:
-    """What every task that reads pages needs to know."""
+    """The sending of the names of hosts or domains to their ranges: the graph, the kind of name,
+    and where ranges begin."""
 
     graph: StoredGraph
     group: NodeGroup
@@ -194,7 +195,8 @@ def _distinct(places: Numbers, hosts: Numbers, count: int) -> Numbers:
 
 @dataclass(frozen=True)
 class NumberJob:
-    """What every task that numbers pages needs to know."""
+    """The numbering of pages by their hosts or domains: the graph, where the numbers go, and the
+    first number of every range."""
 
     graph: StoredGraph
     scratch: Folder

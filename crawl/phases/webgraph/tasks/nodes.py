@@ -82,7 +82,8 @@ class Endpoints:
 
 @dataclass(frozen=True)
 class SendEndpointsJob:
-    """What every task of the step needs to know."""
+    """The sending of the ends of links to their slices: the files of outlinks, and where the rows
+    go."""
 
     folder: Folder
     router: Router

@@ -56,7 +56,8 @@ class SegmentFile:
 
 @dataclass(frozen=True)
 class SendOutlinksJob:
-    """What every task of the step needs to know."""
+    """The sending of outlinks to the slices of their pages: which links count, and whether old ones
+    are normalized again."""
 
     rules: LinkRules
     router: Router

@@ -43,7 +43,8 @@ class RankTask:
 
 @dataclass(frozen=True)
 class RankJob:
-    """What every task of an iteration needs to know."""
+    """An iteration of a rank: the graph, the kernel, and the shares and sums of the iteration
+    before."""
 
     graph: StoredGraph
     kernel: RankKernel

@@ -69,7 +69,7 @@ class ServerAnswer:
         return found
 
     def said(self) -> str:
-        """The status, and why it did not do as it was told, in one line that can be looked at."""
+        """The status and the reason of a refusal, in one line that can be looked at."""
         try:
             content = msgspec.json.decode(self.body)
         except (msgspec.DecodeError, RecursionError):

@@ -62,7 +62,7 @@ class ServerSettings:
 
     @property
     def check_seconds(self) -> float:
-        """The same before the work begins: an address that is wrong is told soon."""
+        """The same before the work begins: an address that is wrong is found soon."""
         return min(self.retry_seconds, _CHECK_SECONDS)
 
 

@@ -119,9 +119,9 @@ class ServerShard:
         retries, self._retries_told = self._retries - self._retries_told, self._retries
         if retries:
             self._counts["retries"] += retries
-        told = Flushed(self._refused, dict(self._counts))
+        result = Flushed(self._refused, dict(self._counts))
         self._refused, self._counts = {}, Counters()
-        return told
+        return result
 
     def close(self) -> None:
         self._send_waiting()
