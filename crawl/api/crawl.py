@@ -49,10 +49,7 @@ Settings = Mapping[str, object]
 _REDIRECTS = 5
 
 
-class Crawl(
-    Tables,
-    Methods,
-):
+class Crawl(Methods, Tables):
     """One crawl: its phases, its readers and its tables. Made by `crawl.open`."""
 
     if not TYPE_CHECKING:  # to a type checker an unknown name is a fault as before

@@ -1303,7 +1303,7 @@ class Methods(Handle):
 
         `overwrite`: With `folder`: replace an older dump in FOLDER.
 
-        >>> web.dump_linkdb("out", format="csv")["links"]
+        >>> web.dump_linkdb("links-out", format="csv")["links"]
         """
         result: dict[str, Any] = self._do("readlinkdb", "dump_linkdb", locals())
         return result
@@ -1470,7 +1470,7 @@ class Methods(Handle):
     def snapshot_files(self) -> list[str]:
         """The Parquet files of the CrawlDb's current state, for programs that read them.
 
-        >>> duckdb.read_parquet(web.snapshot_files())
+        >>> web.snapshot_files()[0]
         """
         result: list[str] = self._do("snapshots", "snapshot_files", locals())
         return result

@@ -108,6 +108,6 @@ OPERATIONS = (
         render=render_dump,
         uses_spark=True,
         help="Writes the links of the LinkDb to a new folder; says how many.",
-        calls=('web.dump_linkdb("out", format="csv")["links"]',),
+        calls=('web.dump_linkdb("links-out", format="csv")["links"]',),
     ),
 )

@@ -56,6 +56,6 @@ OPERATIONS = (
         run=run_files,
         render=render_files,
         help="The Parquet files of the CrawlDb's current state, for programs that read them.",
-        calls=("duckdb.read_parquet(web.snapshot_files())",),
+        calls=("web.snapshot_files()[0]",),
     ),
 )
