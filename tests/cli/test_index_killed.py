@@ -18,7 +18,7 @@ from tests.cli.indexing_here import index_in_this_process
 from tests.phases.indexed import GONE, IndexedCrawl, Page, documents_of
 from tests.phases.killed import Moment, run_killed, writes_of
 
-pytestmark = pytest.mark.slow(seconds=60)
+pytestmark = [pytest.mark.slow(seconds=60), pytest.mark.exhaustive]
 
 URLS = tuple(f"http://h{number}.com/" for number in range(8))
 LATER = tuple(f"http://k{number}.com/" for number in range(6))

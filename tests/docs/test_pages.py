@@ -23,6 +23,8 @@ from tests.docs.running import Shell
 from tests.docs.synthetic_web import SyntheticWeb, serving, stand_ins
 from tests.installs import FROM_SOURCES, PRODUCT
 
+pytestmark = pytest.mark.exhaustive
+
 _HOST = re.compile(r"https?://([^/\s\"':`)>,\\]+)")
 NAMES = [str(page.relative_to(ROOT)) for page in PAGES]
 

@@ -27,6 +27,8 @@ BEFORE = {
 }
 """What has to be done before the example of a method can work."""
 
+pytestmark = pytest.mark.exhaustive
+
 
 def examples(page: str) -> list[Block]:
     return blocks_of(PAGES[page](), page)

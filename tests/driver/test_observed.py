@@ -37,7 +37,7 @@ from crawl.telemetry.meter import Meter
 from tests.phases.webs import fetched, listed, web_config
 from tests.telemetry.collector import collecting
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 SITES, PAGES = 6, 90
 

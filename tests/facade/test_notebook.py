@@ -13,7 +13,7 @@ import pytest
 
 from crawl.synthetic.web import Settings, Web, WebServer, running
 
-pytestmark = [pytest.mark.spark, pytest.mark.slow(seconds=60)]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.spark, pytest.mark.slow(seconds=60)]
 
 
 DONE = "web.close()"

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 # a process of its own, which opens, stops and kills sessions: all cases share its JVM
-pytestmark = pytest.mark.slow(seconds=60)
+pytestmark = [pytest.mark.slow(seconds=60), pytest.mark.exhaustive]
 
 
 @pytest.fixture(scope="module")

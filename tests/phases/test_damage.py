@@ -24,7 +24,7 @@ from tests.cli.calling import Answer, Caller
 from tests.phases.damaging import Damage, commands, config_of, copied, damages, make_crawl
 from tests.phases.made import records_of
 
-pytestmark = pytest.mark.slow(seconds=60)
+pytestmark = [pytest.mark.slow(seconds=60), pytest.mark.exhaustive]
 
 PARTS = ("crawl_generate", "crawl_fetch", "content")
 NO_STATE = ("OWNER.json", "/progress/", "report.json")

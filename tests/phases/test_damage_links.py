@@ -47,7 +47,7 @@ from tests.phases.linked_crawl import (
 )
 from tests.phases.made import NOW
 
-pytestmark = pytest.mark.slow(seconds=40)
+pytestmark = [pytest.mark.slow(seconds=40), pytest.mark.exhaustive]
 
 TABLES = {table.name: table for table in (LINKDB, WEBGRAPH, HOSTDB, HOSTGRAPH, DOMAINGRAPH)}
 DATASETS = tuple(TABLES)

@@ -27,6 +27,8 @@ PARTS = 20
 A_TASK = 3_000
 """Bytes to a task and back."""
 
+pytestmark = pytest.mark.exhaustive
+
 
 def _nowhere(host: str) -> str | None:
     return None

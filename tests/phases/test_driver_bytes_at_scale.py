@@ -56,7 +56,7 @@ from tests.phases.made import NOW, datum
 from tests.phases.sampled_runner import SampledRunner, Sampling
 from tests.planning.figures import COSTS
 
-pytestmark = pytest.mark.slow(seconds=60)
+pytestmark = [pytest.mark.slow(seconds=60), pytest.mark.exhaustive]
 
 BUCKETS, TASKS, HOSTS = 1_024, 2_000, 5_000_000
 THERE = (0, 1)

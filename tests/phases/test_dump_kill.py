@@ -25,7 +25,7 @@ from crawl.tables.runner import InProcess
 from tests.phases.killed import run_killed, writes_of
 from tests.phases.linked_crawl import make_linked_crawl
 
-pytestmark = pytest.mark.slow(seconds=20)
+pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.exhaustive]
 
 Job = Callable[[str, str], None]
 Files = dict[str, bytes]

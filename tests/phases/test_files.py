@@ -17,7 +17,7 @@ from tests.cli.calling import Caller
 from tests.phases.made import records_of
 from tests.phases.round_loops import Diary, run_rounds
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 SECRET = "secret.html"
 

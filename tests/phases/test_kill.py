@@ -15,7 +15,7 @@ from tests.phases.kill_jobs import generate_marked, generate_unmarked, inject_se
 from tests.phases.killed import run_killed
 from tests.phases.made import datum, make_crawldb, records_of, urls_of
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 LONG_AGO = 1_700_000_000_000
 KNOWN = {

@@ -18,7 +18,7 @@ from tests.cli.calling import Caller
 from tests.phases.made import datum, make_crawldb, records_of, urls_of
 from tests.quick_jvm import quick_jvm
 
-pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.spark]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.slow(seconds=20), pytest.mark.spark]
 
 LONG_AGO = 1_700_000_000_000
 KNOWN = {f"http://h{n % 50}.org/p{n}": datum(fetch_time=LONG_AGO) for n in range(2000)}

@@ -9,6 +9,8 @@ import pytest
 from tests.phases.kill_tally import Tally
 from tests.phases.random_kills import Rounds, kill_at_random, kill_commands_at_random
 
+pytestmark = pytest.mark.exhaustive
+
 _SEED = 20261116
 
 

@@ -22,7 +22,7 @@ from tests.phases.round_loops import Diary, SetClock, run_rounds
 from tests.phases.round_model import DAY, ROBOTS_SAY_NO, Answer, Model, Record
 from tests.phases.webs import AGENT, web_config
 
-pytestmark = pytest.mark.slow(seconds=30)
+pytestmark = [pytest.mark.slow(seconds=30), pytest.mark.exhaustive]
 
 ROUNDS = 3
 MOMENTS = tuple(NOW + number * DAY for number in range(ROUNDS))

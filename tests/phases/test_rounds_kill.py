@@ -20,7 +20,7 @@ from tests.phases.killed import run_killed
 from tests.phases.made import records_of, urls_of
 from tests.phases.round_jobs import HoursLater, rounds_by, run_all_rounds
 
-pytestmark = pytest.mark.slow(seconds=25)
+pytestmark = [pytest.mark.slow(seconds=25), pytest.mark.exhaustive]
 
 LIVES = (79, 97, 107, 119, 131)
 """How many writes the first life of a crawl lasts; each later one lasts one more. As they have

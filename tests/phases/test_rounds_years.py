@@ -20,7 +20,7 @@ from tests.phases.round_model import DAY, Answer, Model, Record
 from tests.phases.scripted_web import PLAYED, Scene, Script, answers_unchanged
 from tests.phases.test_rounds import as_record
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 YEARS = 2 * 365
 STRIDE = 15

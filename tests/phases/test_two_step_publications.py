@@ -19,7 +19,7 @@ from tests.phases.publication_steps import Publication, Step, moments_between, p
 from tests.phases.random_phase_kills import PhaseKills
 from tests.phases.two_step_publications import PUBLICATIONS, documented_table, rows_for
 
-pytestmark = pytest.mark.slow(seconds=60)
+pytestmark = [pytest.mark.slow(seconds=60), pytest.mark.exhaustive]
 
 _PAGE = Path(__file__).parents[2] / "docs/pages/how-it-works/failure-model.md"
 _READS = frozenset(

@@ -43,6 +43,8 @@ from tests.phases.made import records_of, urls_of
 from tests.phases.round_loops import Diary, run_rounds
 from tests.phases.webs import web_config
 
+pytestmark = pytest.mark.exhaustive
+
 DELAY = 0.1
 _BESIDE = "beside-fetch"
 _PATIENCE_S = 60.0

@@ -15,6 +15,8 @@ from tests.phases.made import records_of
 from tests.phases.round_jobs import HoursLater, rounds_by, run_overlapped_rounds
 from tests.phases.test_rounds_kill import assert_each_page_once, timeless
 
+pytestmark = pytest.mark.exhaustive
+
 
 def without_scores(records: dict[str, CrawlDatum]) -> dict[str, CrawlDatum]:
     return {url: replace(datum, score=0.0) for url, datum in timeless(records).items()}

@@ -53,7 +53,9 @@ COVERED = "check --coverage|"
 STARTED = "-m|tests.quick_jvm|"
 """Before any test that needs a JVM, whatever the gates said."""
 SIDE_BY_SIDE = "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|"
-SPARK_AND_SLOW = f"{STARTED}-m|pytest|-q|-m|(spark or slow) and not cluster|{SIDE_BY_SIDE}"
+SPARK_AND_SLOW = (
+    f"{STARTED}-m|pytest|-q|-m|(spark or slow) and not cluster and not exhaustive|{SIDE_BY_SIDE}"
+)
 ALL = f"{STARTED}-m|pytest|-q|-m|spark or slow or cluster|{SIDE_BY_SIDE}"
 
 

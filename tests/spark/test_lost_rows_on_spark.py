@@ -24,7 +24,7 @@ from tests.tables.exchanging import NUMBERS, numbers
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.exhaustive]
 
 SENDERS, DESTINATIONS, ROWS = 4, 2, 10
 

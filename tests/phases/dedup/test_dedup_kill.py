@@ -18,7 +18,7 @@ from tests.phases.killed import run_killed
 from tests.phases.made import make_crawldb, records_of
 from tests.phases.test_kill import assert_clean
 
-pytestmark = pytest.mark.slow(seconds=15)
+pytestmark = [pytest.mark.slow(seconds=15), pytest.mark.exhaustive]
 
 PAGES = {f"http://h{n % 5}.org/p{n}": page(bytes([n % 9]) * 16, score=n) for n in range(30)}
 

@@ -11,6 +11,8 @@ from tests.phases.exported import ExportedCrawl, records_in
 from tests.phases.indexed import GONE, Page
 from tests.phases.killed import Moment, run_killed, writes_of
 
+pytestmark = pytest.mark.exhaustive
+
 A, B, C = "http://a.com/", "http://b.com/", "http://c.com/"
 
 

@@ -23,7 +23,7 @@ from tests.phases.fetch_commands import (
 )
 from tests.phases.webs import listed
 
-pytestmark = [pytest.mark.slow(seconds=45), pytest.mark.spark]
+pytestmark = [pytest.mark.exhaustive, pytest.mark.slow(seconds=45), pytest.mark.spark]
 
 SITES = 6
 AT_STAKE = SITES

@@ -25,6 +25,8 @@ SITES = 5
 AT_STAKE = 2 * SITES
 """A request a host is under way, and an answer of each may be on its way into the journal."""
 
+pytestmark = pytest.mark.exhaustive
+
 REDIRECTS = Settings.plain(
     SITES,
     40,

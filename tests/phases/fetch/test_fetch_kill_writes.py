@@ -20,7 +20,7 @@ from tests.phases.fetch_jobs import LaterClock, fetch_at_full_speed, fetch_by, f
 from tests.phases.killed import Moment, moments, run_killed, writes_of
 from tests.phases.webs import listed
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 SITES = 4
 AT_STAKE = 2 * SITES

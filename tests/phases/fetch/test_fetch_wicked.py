@@ -22,6 +22,8 @@ from tests.phases.webs import fetched, listed
 
 EACH = 3
 """Hosts of every route."""
+
+pytestmark = pytest.mark.exhaustive
 HONEST_HOSTS, HONEST_PAGES = 20, 10
 MAX_MIB = 1024
 

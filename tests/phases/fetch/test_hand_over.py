@@ -40,6 +40,8 @@ from tests.phases.made import datum, make_crawldb
 from tests.phases.round_loops import run_rounds
 from tests.phases.webs import LONG_AGO, web_config
 
+pytestmark = pytest.mark.exhaustive
+
 BUCKETS = 3
 SOON_MS = 3_600_000
 

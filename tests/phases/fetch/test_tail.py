@@ -34,6 +34,8 @@ from tests.phases.round_loops import run_rounds
 from tests.phases.test_rounds_kill import timeless
 from tests.phases.webs import fetched, listed, web_config
 
+pytestmark = pytest.mark.exhaustive
+
 DELAY = 0.1
 COSTS = RoundCosts(overhead_s=1.0, found_per_page=5.0)
 PARTS = [PartFile(0, "part-0", 100, 1), PartFile(1, "part-1", 50, 1)]

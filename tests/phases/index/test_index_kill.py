@@ -31,6 +31,8 @@ _DECISIVE = (
 """Writes between which the state changes: the writer's file, the ledger, the publication, and what
 follows it."""
 
+pytestmark = pytest.mark.exhaustive
+
 
 _WRITERS = "tantivy,jsonl"
 

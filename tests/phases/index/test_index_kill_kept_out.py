@@ -15,6 +15,8 @@ from crawl.storage.checking import check
 from tests.phases.indexed import IndexedCrawl, Page
 from tests.phases.killed import Moment, run_killed, writes_of
 
+pytestmark = pytest.mark.exhaustive
+
 A, B, C = "http://a.com/", "http://b.com/", "http://c.com/"
 WRITERS = "tantivy,parquet,csv"
 

@@ -14,7 +14,7 @@ from tests.phases.fetched import NAME, fetched_segment, parse_rows, rows_for_cra
 from tests.phases.killed import run_killed
 from tests.phases.parse_jobs import parse_again, parse_once, parse_with
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.exhaustive]
 
 PAGES = 6
 

@@ -14,6 +14,8 @@ from tests.phases.killed import run_killed
 from tests.phases.made import make_crawldb, records_of
 from tests.phases.rebucket.test_rebucket import HOSTS, RECORDS
 
+pytestmark = pytest.mark.exhaustive
+
 
 @pytest.mark.slow
 def test_killed_at_every_write(tmp_path: Path) -> None:

@@ -19,7 +19,7 @@ from tests.phases.small_files import small_files
 from tests.phases.test_kill import assert_clean
 from tests.phases.test_kill_spark import finish, kill_at_work, moments, start
 
-pytestmark = pytest.mark.slow(seconds=15)
+pytestmark = [pytest.mark.slow(seconds=15), pytest.mark.exhaustive]
 
 SEGMENT = "20260101000000"
 KNOWN = {f"http://h{n % 5}.org/p{n}": datum(metadata={"n": str(n)}) for n in range(40)}

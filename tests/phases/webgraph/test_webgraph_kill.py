@@ -29,7 +29,7 @@ from tests.phases.linked_pages import add_parse, graph_of, links_of
 from tests.phases.linkrank.test_linkrank import scores_of
 from tests.phases.made import datum, make_crawldb, records_of
 
-pytestmark = pytest.mark.slow(seconds=20)
+pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.exhaustive]
 
 URLS = [f"http://h{n % 4}.x{n}.org/" for n in range(8)]
 FIRST = {url: [URLS[(n + 1) % 8], URLS[(n + 3) % 8]] for n, url in enumerate(URLS[:4])}
