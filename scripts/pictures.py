@@ -196,7 +196,6 @@ CAPTIONS = {
     "jobs": "scripts for spark-submit, one per command",
     "cli": "the command line: options in, a table or JSON out",
     "api": "what “import crawl” offers",
-    "facade": "a crawl as a Python object: phases, readers, tables",
     "datasets": "tables as Arrow, pandas, polars",
     "readers": "what a crawl knows, ready for JSON",
     "declared": "the properties of all rooms",
@@ -227,7 +226,7 @@ CAPTIONS = {
 """What a room is for. One that is not named here shows the first line of its docstring."""
 
 _COLORS = (
-    (("jobs", "cli", "api", "facade"), SAND, SAND_LINE),
+    (("jobs", "cli", "api"), SAND, SAND_LINE),
     (("datasets", "readers", "declared", "rounds", "phases", "driver"), TEAL, TEAL_LINE),
     (("spark",), ROSE, ROSE_LINE),
     (("plugins", "testing", "synthetic"), STONE, STONE_LINE),

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any
 
+import msgspec
+
 from crawl.operations.options import Face, Field, fields_of
 from crawl.operations.view import View
 
@@ -48,8 +50,8 @@ class Asked:
 
 
 def plain_values(result: Any, asked: Asked) -> Any:
-    """The result itself, where it is plain data as it is."""
-    return result
+    """The result itself: numbers, texts, lists, and values of dataclasses as JSON has them."""
+    return msgspec.to_builtins(result, enc_hook=str)
 
 
 def done_well(result: Any, asked: Asked) -> int:

@@ -157,7 +157,7 @@ def main() -> int:
         del sources, targets
         seconds: dict[str, float] = {}
         with open_crawl(directory.address, settings=ALL_LINKS, master="local[*]") as web:
-            web._spark()  # its start is none of the work
+            web._engine.open_session()  # its start is none of the work
             built, seconds["webgraph"] = timed(web.webgraph)
             ranked, seconds["linkrank"] = timed(web.linkrank)
             dataset = directory.dataset(WEBGRAPH)
