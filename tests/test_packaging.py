@@ -1,13 +1,12 @@
-"""setup.py finds what is shipped; a package that it misses is missing from every wheel."""
+"""What is shipped; a package that setup.cfg misses is missing from every wheel."""
 
 from __future__ import annotations
 
-import contextlib
 import re
-import runpy
 from configparser import ConfigParser
 from pathlib import Path
-from unittest import mock
+
+from setuptools import find_packages
 
 from crawl.interfaces.registry import INTERFACES, available
 from tests.installs import FROM_SOURCES, PRODUCT, absent_modules
@@ -22,11 +21,12 @@ def setup_cfg() -> ConfigParser:
 
 
 def test_every_package_is_shipped() -> None:
-    with mock.patch("setuptools.setup") as setup, contextlib.chdir(ROOT):
-        runpy.run_path(str(ROOT / "setup.py"))
+    shipped = find_packages(
+        str(ROOT), include=setup_cfg()["options.packages.find"]["include"].split(", ")
+    )
     folders = {path.parent for path in (ROOT / "crawl").rglob("*.py")}
     found = {".".join(folder.relative_to(ROOT).parts) for folder in folders}
-    assert set(setup.call_args.kwargs["packages"]) == found | {"crawl.conf"}
+    assert set(shipped) == found | {"crawl.conf"}
 
 
 def test_every_plugin_module_has_an_entry_point_that_is_installed() -> None:

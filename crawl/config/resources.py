@@ -24,13 +24,8 @@ class Resource:
 
 
 def packaged() -> Traversable:
-    """The folder of default rule files: inside the package where it is installed (also
-    in a zip), beside it where the project runs from its source tree."""
-    package = files("crawl")
-    inside = package / "conf"
-    if inside.is_dir() or not isinstance(package, Path):
-        return inside
-    return package.parent / "conf"
+    """The folder of default rule files; in the source tree, a link to where people look for it."""
+    return files("crawl") / "conf"
 
 
 @dataclass(frozen=True, slots=True)

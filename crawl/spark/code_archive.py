@@ -72,7 +72,9 @@ def _zipped(modules: set[str], name: str) -> list[Path]:
             for path, inside in _files(spec):
                 archive.write(path, inside)
         conf = packaged()
-        if "crawl" in modules and isinstance(conf, Path) and conf.parent.name != "crawl":
+        if (
+            "crawl" in modules and isinstance(conf, Path) and conf.is_symlink()
+        ):  # not followed before
             for path, inside in _tree(conf, "crawl/conf"):
                 archive.write(path, inside)
     return list(dict.fromkeys(archives))
