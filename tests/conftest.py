@@ -38,7 +38,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Quick tests first; of the others the longest, so that no worker is alone with one at last."""
 
     def is_quick(item: pytest.Item) -> bool:
-        return not any(map(item.get_closest_marker, ("spark", "slow", "cluster")))
+        return not any(map(item.get_closest_marker, ("spark", "slow", "cluster", "exhaustive")))
 
     def seconds(item: pytest.Item) -> int:
         slow = item.get_closest_marker("slow")
@@ -65,9 +65,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> _ByServer | 
     return _ByServer(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
-def pytest_xdist_auto_num_workers() -> int:
-    """One more than there are cores: many tests wait for others, for a server or a process."""
-    return (os.cpu_count() or 1) + 1
+def pytest_xdist_auto_num_workers(config: pytest.Config) -> int:
+    """One more than there are cores, as tests wait for others; two more where they wait for servers
+    and processes."""
+    return (os.cpu_count() or 1) + (2 if config.getvalue("dist") == "loadfile" else 1)
 
 
 @pytest.hookimpl(wrapper=True)

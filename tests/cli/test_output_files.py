@@ -114,6 +114,7 @@ def call(*words: str) -> None:
         assert ended.value.code == 0
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=20)
 @pytest.mark.parametrize("command", [FILES[0], FILES[1], FILES[8]], ids=" ".join)
 def test_a_killed_command_leaves_no_half_file(

@@ -80,6 +80,7 @@ def test_a_bucket_without_a_new_row_keeps_its_file(tmp_path: Path) -> None:
     assert len(set(before) & set(after)) == len(before) - 1
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_merge_killed_at_every_write(tmp_path: Path) -> None:
     base = tmp_path / "base"

@@ -59,7 +59,7 @@ def wait_for_a_page(directory: CrawlDir) -> None:
 def test_a_cancelled_fetch_keeps_what_it_has(
     tmp_path: Path, server: WebServer, operation: str
 ) -> None:
-    slow, directory = opened(tmp_path, 20.0), CrawlDir(str(tmp_path / "crawl"))
+    slow, directory = opened(tmp_path, 4.0), CrawlDir(str(tmp_path / "crawl"))
     slow.inject(server.web.seeds())
     slow.generate()
     under_way = slow.start(operation)

@@ -141,7 +141,7 @@ def test_states_are_gone_back_to_and_forgotten(web: tuple[crawl.Crawl, Web]) -> 
 def test_an_interrupt_ends_a_fetch_in_good_order(web: tuple[crawl.Crawl, Web], place: Path) -> None:
     opened, _ = web
     (name,) = opened.generate().segments
-    slow = crawl.open(opened.address, settings=polite(place, 20.0), progress=False)
+    slow = crawl.open(opened.address, settings=polite(place, 4.0), progress=False)
     folder = CrawlDir(opened.address).segments.segment(name).folder
 
     def interrupt() -> None:

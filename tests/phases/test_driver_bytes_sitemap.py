@@ -15,7 +15,7 @@ from tests.phases.counting_runner import CountingRunner
 from tests.phases.made import datum, make_crawldb, records_of
 from tests.phases.sitemap_web import SitemapWeb, config_of, index, robots, urlset
 
-pytestmark = pytest.mark.slow(seconds=30)
+pytestmark = [pytest.mark.slow(seconds=30), pytest.mark.exhaustive]
 
 BUCKETS, TASKS = 8, 6
 FEW, MANY = 60, 900

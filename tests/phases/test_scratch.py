@@ -28,7 +28,7 @@ from tests.phases.killed import Moment, run_killed, writes_of
 from tests.phases.linked_pages import add_parse
 from tests.phases.made import make_crawldb
 
-pytestmark = pytest.mark.slow(seconds=15)
+pytestmark = [pytest.mark.slow(seconds=15), pytest.mark.exhaustive]
 
 Job = Callable[[str], None]
 URLS = [f"http://h{n % 4}.x{n}.org/" for n in range(8)]

@@ -26,7 +26,7 @@ _MODULES = (
     test_updatedb_by_rules,
 )
 
-
+pytestmark = pytest.mark.exhaustive
 globals().update(collected_from(*_MODULES))
 
 

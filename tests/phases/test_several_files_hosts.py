@@ -9,6 +9,7 @@ import pytest
 from tests.phases import test_dead_hosts
 from tests.phases.small_files import collected_from, small_files
 
+pytestmark = pytest.mark.exhaustive
 globals().update(collected_from(test_dead_hosts))
 
 

@@ -16,7 +16,7 @@ from tests.scripts.test_test import PYTHON, ROOT, program, run
 GATES = ("ruff", "mypy", "lint-imports")
 TOLD = "ruff format|ruff check|mypy --strict|mypy --strict|lint-imports --no-cache|"
 QUICK = "-m|pytest|-q|-n|auto|--maxprocesses|8|--dist|worksteal|-m|"
-NO_MARKS = "not spark and not slow and not cluster|"
+NO_MARKS = "not spark and not slow and not cluster and not exhaustive|"
 
 
 @pytest.fixture

@@ -56,7 +56,7 @@ SIDE_BY_SIDE = "-n|auto|--maxprocesses|4|--dist|loadfile|--no-loadscope-reorder|
 SPARK_AND_SLOW = (
     f"{STARTED}-m|pytest|-q|-m|(spark or slow) and not cluster and not exhaustive|{SIDE_BY_SIDE}"
 )
-ALL = f"{STARTED}-m|pytest|-q|-m|spark or slow or cluster|{SIDE_BY_SIDE}"
+ALL = f"{STARTED}-m|pytest|-q|-m|spark or slow or cluster or exhaustive|{SIDE_BY_SIDE}"
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_what_spark_would_call_is_refused(spark: SparkSession) -> None:
     pieces += ["reflect('x', 'y')", "`reflect`('x', 'y')", "(select 1)", "(TABLE t)", "$$", "||"]
     chance = random.Random(24)
     read = called = 0
-    for _ in range(4_000):
+    for _ in range(scaled(4_000)):
         expr = "".join(chance.choices(pieces, k=chance.randint(1, 9)))
         if "reflect" not in expr and "select" not in expr and "TABLE" not in expr:
             continue
@@ -136,7 +136,7 @@ def test_what_spark_would_call_is_refused(spark: SparkSession) -> None:
         if _reaches_out(parsed):
             called += 1
             assert is_refused(expr), expr
-    assert read > 50 and called > 20
+    assert read > scaled(50) and called > scaled(20)
 
 
 def _reaches_out(node: Any) -> bool:

@@ -238,6 +238,7 @@ print("over", *(process.pid for process in started), flush=True)
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=60)
 def test_a_jvm_that_is_killed_at_any_moment(tmp_path: Path) -> None:
     """A JVM for every moment, in one process: each is told, and the next session has a new one."""

@@ -80,6 +80,7 @@ def test_a_damaged_mark_is_reported_and_never_written_over(segment: Folder, torn
     assert segment.read(f"{MARKS}/000001.json") == torn
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=10)
 def test_any_flipped_bit_of_a_mark_is_noticed(segment: Folder) -> None:
     claimed(segment).commit(chunk(7))

@@ -220,6 +220,7 @@ def test_a_damaged_file_is_told_of_and_set_aside(directory: CrawlDir, damage: st
     assert waiting(directory) <= {f"busy{number}.org" for number in range(40)}
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=20)
 def test_killed_at_every_write_of_the_files(tmp_path: Path) -> None:
     """kill -9 in child processes: as many hosts are told of as without it, each once, and no file

@@ -157,6 +157,7 @@ def _received(hosts: dict[int, int], shards: int, segments: int) -> list[Receive
     ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=10)
 def test_five_million_hosts_pass_the_driver_in_a_few_megabytes() -> None:
     """And 200 parts get an even share of them."""

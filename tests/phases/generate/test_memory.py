@@ -81,6 +81,7 @@ print(peak_mib() - before, balance.predictions[0]["longest_chain"], written.rows
 """
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=10)
 def test_a_giant_host_without_a_cap(tmp_path: Path) -> None:
     rng = np.random.default_rng(1)

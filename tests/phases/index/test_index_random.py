@@ -74,6 +74,7 @@ class _RandomCrawl:
         ]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=40)
 @pytest.mark.parametrize("seed", range(4))
 def test_the_index_is_what_a_rebuild_makes(tmp_path: Path, seed: int) -> None:

@@ -258,6 +258,7 @@ def _index(folder: str) -> None:
     IndexedCrawl(Path(folder), "server", index__writers__file=file).index(steal_lock=True)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=20)
 def test_a_kill_at_any_decisive_write(
     bulk: FakeBulkServer, tmp_path: Path, rounds: tuple[Path, Path]

@@ -23,7 +23,7 @@ from crawl.testing.clock import ManualClock
 from tests.phases.indexed import IndexedCrawl, Page
 from tests.phases.made import NOW
 
-pytestmark = pytest.mark.slow(seconds=20)
+pytestmark = [pytest.mark.slow(seconds=20), pytest.mark.exhaustive]
 
 URLS = tuple(f"http://h{number}.com/" for number in range(12))
 Damage = Callable[[Path, Path], None]

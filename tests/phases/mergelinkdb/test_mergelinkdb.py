@@ -244,6 +244,7 @@ def test_anchors_once_for_every_host() -> None:
     assert anchors_of(rows).to_pylist() == [["x", "x"], [], ["x", "y"]]
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 @pytest.mark.parametrize(("job", "step"), [(invert_small_files, 1), (merge_small_files, 4)])
 def test_a_writer_killed_at_its_writes(tmp_path: Path, job: Any, step: int) -> None:
@@ -260,6 +261,7 @@ def test_a_writer_killed_at_its_writes(tmp_path: Path, job: Any, step: int) -> N
     kill_at_every_write(tmp_path, partial(job, other=str(other)), before, after, step)
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_a_forced_inversion_killed_at_its_writes(tmp_path: Path) -> None:
     """The segment's links are all as before or all replaced, and another crawl's are there."""

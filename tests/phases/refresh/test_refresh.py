@@ -179,6 +179,7 @@ def test_what_matches_nothing_is_told(tmp_path: Path) -> None:
         run(CrawlDir(str(tmp_path / "none")), "a.org")
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_killed_at_every_write(tmp_path: Path) -> None:
     """All of the matching records are due, or none, and the same command ends it."""

@@ -248,6 +248,7 @@ def test_the_states_are_those_of_the_synthetic_web(tmp_path: Path) -> None:
     assert any(row["robots_sitemaps"] for row in rows.values())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow(seconds=30)
 def test_a_killed_job_has_told_of_no_sitemap_whose_urls_are_not_there(tmp_path: Path) -> None:
     shape = Settings.plain(2, 20, size=300, sitemaps=(SitemapStyle.PLAIN,))

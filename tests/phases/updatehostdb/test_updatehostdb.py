@@ -269,6 +269,7 @@ def update_in_child(address: str) -> None:
     update_hosts(CrawlDir(address), clock=SystemClock())
 
 
+@pytest.mark.exhaustive
 @pytest.mark.slow
 def test_killed_at_every_write_a_segment_is_counted_once(tmp_path: Path) -> None:
     base = Crawl(tmp_path, {A: datum(), B: datum()}, buckets=2)
