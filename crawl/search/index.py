@@ -19,13 +19,7 @@ import tantivy
 from crawl.errors import CrawlError, StorageError, UsageError
 from crawl.hints import index_anew
 from crawl.search import schema as fields_of
-from crawl.search.answers import (
-    FieldShare,
-    Ranking,
-    SearchAnswer,
-    SearchHit,
-    SearchOptions,
-)
+from crawl.search.answers import FieldShare, Ranking, SearchAnswer, SearchHit, SearchOptions
 from crawl.search.collapse import Candidate, Collapse
 from crawl.search.collection import Collection
 from crawl.search.corrections import Corrections

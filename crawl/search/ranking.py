@@ -66,12 +66,7 @@ class Weights:
     @property
     def of_kinds(self) -> Mapping[str, float]:
         """By the kinds of text fields of the schema."""
-        return {
-            "title": self.title,
-            "anchor": self.anchor,
-            "content": self.text,
-            "rest": self.rest,
-        }
+        return {"title": self.title, "anchor": self.anchor, "content": self.text, "rest": self.rest}
 
     def of_links(self, score: float) -> float:
         """What the links to a page make of its words."""

@@ -21,11 +21,7 @@ from crawl.hints import command
 from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
 from crawl.phases.clean.options import CleanOptions
-from crawl.phases.index.state import (
-    IndexState,
-    check_writers,
-    writing_index,
-)
+from crawl.phases.index.state import IndexState, check_writers, writing_index
 from crawl.phases.index.tasks.deliver import deliver_shard
 from crawl.phases.index.tasks.output_places import check_places
 from crawl.phases.index.tasks.stale import StaleJob, StaleTask, send_stale

@@ -17,21 +17,14 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.driver.empty_results import pages_remarks
 from crawl.driver.observed import observed
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-)
+from crawl.driver.segment_choice import ChosenSegments
 from crawl.driver.timing import timed
 from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
 from crawl.interfaces.chains import FilterChain
 from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
-from crawl.phases.index.choice import (
-    choose,
-    later_segments,
-    looks_for_returning,
-    takes_what_is_new,
-)
+from crawl.phases.index.choice import choose, later_segments, looks_for_returning, takes_what_is_new
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.returning import ReturningPages, find_returning
 from crawl.phases.index.rules import IndexRules
@@ -44,12 +37,7 @@ from crawl.phases.index.settings import (
     PARSER_DELETE_FAILED_PARSE,
 )
 from crawl.phases.index.settling import settle_index
-from crawl.phases.index.state import (
-    IndexState,
-    check_writers,
-    refusals,
-    writing_index,
-)
+from crawl.phases.index.state import IndexState, check_writers, refusals, writing_index
 from crawl.phases.index.tasks.assemble import AssembleJob, assemble_part
 from crawl.phases.index.tasks.decide import DecideJob, ShardTask
 from crawl.phases.index.tasks.decide_shard import IndexDecideJob, decide_shard
@@ -205,12 +193,7 @@ def run(
     if not any(documents.values()):
         remarks += pages_remarks(crawl_dir.address, "index", 0, report.counters)
     return IndexResult(
-        snapshot.number,
-        documents,
-        report,
-        choice.names,
-        tuple(remarks),
-        transaction.lock.took_over,
+        snapshot.number, documents, report, choice.names, tuple(remarks), transaction.lock.took_over
     )
 
 

@@ -21,13 +21,7 @@ from zlib import crc32
 from crawl.config import Config
 from crawl.errors import ConfigError, EnvironmentFault, StorageError
 from crawl.hints import install
-from crawl.interfaces.indexwriter import (
-    NO_PARAMETERS,
-    Flushed,
-    IndexWriter,
-    Shard,
-    ShardWriter,
-)
+from crawl.interfaces.indexwriter import NO_PARAMETERS, Flushed, IndexWriter, Shard, ShardWriter
 from crawl.masking import secrets_of_settings
 from crawl.model.documents import IndexDocument
 from crawl.net.secret_mask import SecretMask

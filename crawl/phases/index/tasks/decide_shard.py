@@ -56,11 +56,7 @@ _WANTED: dict[str, pa.DataType] = {
 WANTED = RowKind("index wanted", pa.schema(_WANTED))
 """Pages to be indexed, sent to the part where their parse lies."""
 
-_DELETED: dict[str, pa.DataType] = {
-    "url": pa.string(),
-    "host": pa.string(),
-    "version": pa.int64(),
-}
+_DELETED: dict[str, pa.DataType] = {"url": pa.string(), "host": pa.string(), "version": pa.int64()}
 DELETED = RowKind("index deleted", pa.schema(_DELETED))
 """Pages whose documents are to go; sent to any part, which sends them on."""
 
@@ -105,10 +101,7 @@ def decide_shard(
             if len(indexed):
                 is_new = np.isin(rows["segment"].to_numpy(), indexed, invert=True)
                 asked = pa.concat_arrays(
-                    [
-                        as_array(rows["url"].filter(pa.array(is_new))),
-                        as_array(returning["url"]),
-                    ]
+                    [as_array(rows["url"].filter(pa.array(is_new))), as_array(returning["url"])]
                 )
                 rows = rows.filter(pc.is_in(rows["url"], asked))
             if rows.num_rows:

@@ -96,8 +96,7 @@ TABLE: tuple[Line, ...] = (
     ),
     Line("not_parsed", lambda facts, _: ~facts.has_parse),
     Line(
-        "not_in_crawldb",
-        lambda facts, rules: (facts.db_status == 0) & np.bool_(rules.uses_crawldb),
+        "not_in_crawldb", lambda facts, rules: (facts.db_status == 0) & np.bool_(rules.uses_crawldb)
     ),
     Line(
         "duplicate",
