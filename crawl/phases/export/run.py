@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from math import gcd
 
 from crawl.clock import Clock, as_text
 from crawl.config import Config
@@ -40,19 +39,12 @@ from crawl.phases.export.tasks.record import RecordMaker
 from crawl.phases.export.tasks.selection import SelectionJob, SelectionTask, select_shard
 from crawl.phases.export.values import ChunkUnit, ExportedFile, ExportFormat, TextKind
 from crawl.phases.index.rules import IndexRules
-from crawl.phases.index.tasks.decide import DecideJob
-from crawl.phases.index.tasks.keys import (
-    KeysJob,
-    KeysTask,
-    SegmentPart,
-    fetch_files_of,
-    parts_of,
-    send_keys,
-)
+from crawl.phases.index.tasks.decide import DecideJob, files_of_shard
+from crawl.phases.index.tasks.keys import KeysJob, exchange_keys
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.lock import Lock
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import FETCH, PARSE
 from crawl.tables.bucket_files import largest_first
 from crawl.tables.runner import Runner
@@ -241,20 +233,19 @@ def _export(
     choice: ChosenSegments,
     report: Report,
 ) -> list[ExportTaskResult]:
-    parts = parts_of(choice.segments) or [SegmentPart(0, 0, "", crawl_dir.segments.folder)]
     shards = _shard_count(crawldb)
-    senders: list[KeysTask] = [*parts, *fetch_files_of(choice.segments)]
-    sent = runner.exchange(
-        partial(send_keys, KeysJob(shards, signatures=since is not None)),
-        largest_first(senders),
-        shards,
+    parts, sent = exchange_keys(
+        runner,
+        KeysJob(shards, signatures=since is not None),
+        choice.segments,
+        crawl_dir.segments.folder,
         "export: keys",
     )
     tasks = largest_first(
         SelectionTask(
             number,
-            _files_of(crawldb, number, shards),
-            _files_of(since.snapshot if since else None, number, shards),
+            files_of_shard(crawldb, number, shards),
+            files_of_shard(since.snapshot if since else None, number, shards),
         )
         for number in range(shards)
     )
@@ -282,11 +273,8 @@ def _export(
     written: list[ExportTaskResult] = selected.run(
         partial(export_part, job), [(part.number, part) for part in busy], "export: write"
     )
-    for step in (sent, selected):
-        for counters in step.results():
-            report.counters += counters
-    for result in written:
-        report.counters += result.counters
+    for counters in (*sent.results(), *selected.results(), *(each.counters for each in written)):
+        report.counters += counters
     return written
 
 
@@ -326,14 +314,6 @@ def _shard_count(crawldb: Snapshot) -> int:
     least = max(_FEWEST_SHARDS, crawldb.rows // _SHARD_ROWS)
     fitting = (count for count in range(least, crawldb.buckets + 1) if crawldb.buckets % count == 0)
     return next(fitting, crawldb.buckets)
-
-
-def _files_of(snapshot: Snapshot | None, shard: int, shards: int) -> tuple[BucketFile, ...]:
-    """The files of a snapshot that may have URLs of a shard."""
-    if snapshot is None:
-        return ()
-    shared = gcd(shards, snapshot.buckets)
-    return tuple(file for file in snapshot.files if file.bucket % shared == shard % shared)
 
 
 def _require_few_files(config: Config, options: ExportOptions, pages: int) -> None:

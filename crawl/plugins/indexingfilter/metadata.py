@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
 
 from crawl.config import Config, Property, string_list, text
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
@@ -33,14 +32,8 @@ MULTIVALUED: Property[tuple[str, ...]] = string_list(
 class MetadataIndexingFilter(IndexingFilter):
     """Fields bear the names of the entries, lower-case."""
 
-    needs_headers: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        PARSE_MD,
-        CONTENT_MD,
-        DB_MD,
-        SEPARATOR,
-        MULTIVALUED,
-    )
+    needs_headers = True
+    properties = (PARSE_MD, CONTENT_MD, DB_MD, SEPARATOR, MULTIVALUED)
 
     def __init__(self, config: Config) -> None:
         self._parse = _names(config[PARSE_MD])

@@ -9,7 +9,7 @@ RE2's expressions through Arrow: none takes longer than the text is long.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -41,7 +41,7 @@ class _Rule:
 class ReplaceIndexingFilter(IndexingFilter):
     """Rules in their order."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (RULES,)
+    properties = (RULES,)
 
     def __init__(self, config: Config) -> None:
         self._rules = _read(config[RULES])

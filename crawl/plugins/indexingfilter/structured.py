@@ -5,7 +5,6 @@ items of microdata say by themselves becomes jsonld_headline and microdata_name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
 
 from crawl.config import Config, Property, string_list
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
@@ -26,7 +25,7 @@ _METATAG = "metatag."
 class StructuredIndexingFilter(IndexingFilter):
     """Fields are called as the metadata is, with `_` for what no index takes in a name."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (PREFIXES,)
+    properties = (PREFIXES,)
 
     def __init__(self, config: Config) -> None:
         self._prefixes = tuple(prefix.lower() for prefix in config[PREFIXES])

@@ -29,10 +29,11 @@ from crawl.model.derived_tables import INDEX
 from crawl.model.documents import IndexDocument
 from crawl.phases.index.tasks.documents import DOCUMENTS, unpacked_document
 from crawl.phases.index.tasks.ledger import known_writers, ledger_of
+from crawl.phases.index.tasks.matching import beside_stored
+from crawl.phases.index.tasks.outputs import ShardOutput
 from crawl.phases.index.tasks.sent_notes import UNKNOWN, SentNotes, UnsettledUrls
 from crawl.phases.index.tasks.shard_place import ShardPlace
 from crawl.phases.index.tasks.writers import WriterSpec
-from crawl.storage.file_sum import FileSum
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.tables.bucket_files import BucketTarget, BucketWriter
@@ -70,12 +71,10 @@ class DeliverTask:
 
     number: int
     ledger: BucketFile | None = None
-    outputs: Mapping[str, str] = field(default_factory=dict)
-    """Names of files, by writer."""
+    outputs: Mapping[str, ShardOutput] = field(default_factory=dict)
+    """What each writer has."""
     unsettled: Mapping[str, UnsettledUrls] = field(default_factory=dict)
     """What jobs that died may have sent, by writer."""
-    sums: Mapping[str, FileSum] = field(default_factory=dict)
-    """Of the files."""
 
     @property
     def rows(self) -> int:
@@ -87,8 +86,7 @@ class DeliverTaskResult:
     """The shard as it is to be."""
 
     ledger: tuple[BucketFile, ...]
-    outputs: Mapping[str, str]
-    sums: Mapping[str, FileSum]
+    outputs: Mapping[str, ShardOutput]
     documents: Mapping[str, int]
     """How many each writer has."""
     counters: Counters
@@ -100,7 +98,6 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
     """Gives the writers what arrived."""
     counters = Counters()
     outputs = dict(task.outputs)
-    sums = dict(task.sums)
     documents: dict[str, int] = {}
     refused: dict[str, tuple[str, str]] = {}
     active = {spec.id: spec for spec in job.writers}
@@ -125,7 +122,7 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
                 for rows in delivery.merged(received):
                     ledger.write(rows)
                     documents[writer] = documents.get(writer, 0) + rows.num_rows
-                name = delivery.close()
+                output = delivery.close()
             except BaseException:
                 delivery.abort()
                 raise
@@ -133,11 +130,9 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
             if delivery.refused is not None:
                 refused[writer] = delivery.refused
             outputs.pop(writer, None)
-            sums.pop(writer, None)
-            if name is not None:
-                outputs[writer] = name
-                sums.update(delivery.sums(name))
-    return DeliverTaskResult(tuple(ledger.files), outputs, sums, documents, counters, refused)
+            if output is not None:
+                outputs[writer] = output
+    return DeliverTaskResult(tuple(ledger.files), outputs, documents, counters, refused)
 
 
 class _Entry(NamedTuple):
@@ -164,8 +159,7 @@ class _Delivery:
         self._keeps_files = getattr(self._writer, "keeps_files", True)
         self._begins_anew = job.rebuild and self._keeps_files
         base = None if self._begins_anew else task.outputs.get(spec.id)
-        base_sum = task.sums.get(spec.id)
-        self._place = ShardPlace(task.number, job.folders[spec.id], base, base_sum)
+        self._place = ShardPlace(task.number, job.folders[spec.id], *(base or (None, None)))
         self._opened: ShardWriter | None = None
         self._kept = 0
         """How many documents stay that the writer has not been asked to keep yet."""
@@ -181,16 +175,8 @@ class _Delivery:
         for new in NewRows.received(received, DOCUMENTS, "url").ranges():
             arrived = new.rows.sort_by("url").combine_chunks()
             self._to_note = [arrived.select(["url", "version"])]
-            urls = strings(arrived["url"])
-            done = 0
-            for group in stored.below(new.end):
-                last = str(group["url"][group.num_rows - 1].as_py())
-                end = bisect_left(urls, last, done)
-                end += end < len(urls) and urls[end] == last
-                yield self._merge(group, arrived.slice(done, end - done))
-                done = end
-            if done < len(urls):
-                yield self._merge(INDEX.schema.empty_table(), arrived.slice(done))
+            for group, beside in beside_stored(stored, new.end, arrived, INDEX.schema):
+                yield self._merge(group, beside)
 
     def _stored(self) -> Iterable[pa.Table]:
         """The ledger, with what dead jobs may have sent."""
@@ -330,21 +316,16 @@ class _Delivery:
     def _count(self, what: str) -> None:
         self._counters[f"{self._spec.id}.{what}"] += 1
 
-    def close(self) -> str | None:
-        """The name of the shard's next state: the present one where nothing changed."""
-        if self._opened is None:
-            return self._place.base
-        self._open()
-        name = self._opened.close()
-        if name is not None:
-            self._place.store(name)
-        self._place.release()
-        return name
-
-    def sums(self, name: str) -> dict[str, FileSum]:
-        """The sum of the shard's next state, where there is one."""
-        found = self._place.sum_of(name)
-        return {} if found is None else {self._spec.id: found}
+    def close(self) -> ShardOutput | None:
+        """The shard's next state: the present one where nothing changed."""
+        name = self._place.base
+        if self._opened is not None:
+            self._open()
+            name = self._opened.close()
+            if name is not None:
+                self._place.store(name)
+            self._place.release()
+        return None if name is None else ShardOutput(name, self._place.sum_of(name))
 
     def abort(self) -> None:
         if self._opened is not None:

@@ -7,7 +7,6 @@ text then. So each shard notes the old one, and `index` takes such a page from t
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
 from types import TracebackType
@@ -21,9 +20,9 @@ import pyarrow.compute as pc
 from crawl.model.arrow import as_array, fill_null, strings
 from crawl.model.derived_tables import INDEX_KEPT_OUT
 from crawl.model.status import Status
+from crawl.phases.index.tasks.matching import beside_stored, matching_rows
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import open_table, read_groups
 from crawl.tables.bucket_files import BucketTarget, BucketWriter, stored_groups
 from crawl.tables.ranges import StoredGroups
 
@@ -72,14 +71,9 @@ def statuses_of(
 ) -> npt.NDArray[np.int8]:
     """The CrawlDb's status of each URL; 0 where it has none."""
     statuses = np.zeros(len(urls), dtype=np.int8)
-    for file in files if len(urls) else ():
-        with open_table(folder, file.path) as source:
-            for group in range(source.num_row_groups):
-                rows = read_groups(source, [group], ["url", "status"])
-                places = pc.index_in(as_array(rows["url"]), value_set=urls)
-                hits = pc.is_valid(places)
-                found = places.filter(hits).to_numpy().astype(np.int64)
-                statuses[found] = rows["status"].filter(hits).to_numpy()
+    paths = (file.path for file in files if len(urls))
+    for rows, places in matching_rows(folder, paths, urls, ["status"]):
+        statuses[places] = rows["status"].to_numpy()
     return statuses
 
 
@@ -100,14 +94,9 @@ class KeptOutNotes:
         once, `over` the URLs and versions of those of which that can no longer be said. What is
         noted of a later version stays."""
         kept = kept.sort_by("url").combine_chunks()
-        urls = strings(kept["url"])
-        done = 0
-        for group in self._stored.below(end):
-            until = bisect_right(urls, str(group["url"][group.num_rows - 1].as_py()), done)
-            self._write(group, kept.slice(done, until - done), over)
-            done = until
-        if done < len(urls):
-            self._write(INDEX_KEPT_OUT.schema.empty_table(), kept.slice(done), over)
+        schema = INDEX_KEPT_OUT.schema
+        for group, beside in beside_stored(self._stored, end, kept, schema):
+            self._write(group, beside, over)
 
     def _write(self, group: pa.Table, kept: pa.Table, over: pa.Table) -> None:
         is_over = latest(group, over) >= group["version"].to_numpy()

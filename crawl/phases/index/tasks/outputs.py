@@ -16,7 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from crawl.errors import NoSnapshot
 from crawl.hints import command
@@ -34,6 +34,15 @@ OUTPUTS = "outputs"
 SHARD_NAME = re.compile(r"part-\d{5}-[0-9a-f]{8}(?:\.[a-z0-9.]+)?")
 
 
+class ShardOutput(NamedTuple):
+    """What a writer has of one shard."""
+
+    name: str
+    """Of its file or folder."""
+    sum: FileSum | None
+    """Of the file, or of the list of the folder's files; None where nobody made one."""
+
+
 @dataclass(frozen=True, slots=True)
 class WriterOutput:
     """What a writer has: its folder, and the name that each shard has there."""
@@ -48,16 +57,25 @@ class WriterOutput:
     missed: tuple[str, ...] = ()
     """The segments that were indexed while the writer was not active."""
 
+    @property
+    def count(self) -> int:
+        """How many documents it has."""
+        return sum(self.documents.values())
+
     def as_note(self) -> dict[str, Any]:
+        sums = {number: [each.bytes, each.crc] for number, each in self.sums.items()}
         return {
             "address": self.address,
-            "shards": {str(number): name for number, name in sorted(self.shards.items())},
-            "documents": {str(number): count for number, count in sorted(self.documents.items())},
-            "sums": {
-                str(number): [each.bytes, each.crc] for number, each in sorted(self.sums.items())
-            },
+            "shards": _by_number(self.shards),
+            "documents": _by_number(self.documents),
+            "sums": _by_number(sums),
             "missed": list(self.missed),
         }
+
+
+def _by_number(shards: Mapping[int, Any]) -> dict[str, Any]:
+    """As JSON has it, in order."""
+    return {str(number): each for number, each in sorted(shards.items())}
 
 
 def noted_outputs(snapshot: Snapshot | None) -> dict[str, WriterOutput]:

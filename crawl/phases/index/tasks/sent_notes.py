@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import re
 import uuid
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -23,8 +22,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.errors import StorageError
-from crawl.model.arrow import as_array, fill_null, strings
+from crawl.model.arrow import as_array, fill_null
 from crawl.model.derived_tables import INDEX
+from crawl.phases.index.tasks.matching import beside_stored
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import each_group, open_table, open_writer
@@ -102,14 +102,8 @@ class UnsettledUrls:
         """The rows of a writer's ledger together with these URLs, in order."""
         for new in NewRows(_SENT, "url", self.tables).ranges():
             noted = _newest(new.rows)
-            urls = strings(noted["url"])
-            done = 0
-            for group in stored.below(new.end):
-                end = bisect_right(urls, str(group["url"][group.num_rows - 1].as_py()), done)
-                yield _joined(group, noted.slice(done, end - done), writer)
-                done = end
-            if done < len(urls):
-                yield _joined(INDEX.schema.empty_table(), noted.slice(done), writer)
+            for group, beside in beside_stored(stored, new.end, noted, INDEX.schema):
+                yield _joined(group, beside, writer)
 
 
 def _read(folder: Folder, name: str) -> Iterator[pa.Table]:

@@ -84,6 +84,14 @@ def active_writers(config: Config, overrides: Mapping[str, str] | None = None) -
     return [_with_parameters(spec, overrides or {}) for spec in _active(config)]
 
 
+def checked_writers(config: Config, overrides: Mapping[str, str] | None) -> list[WriterSpec]:
+    """The same, each of which can be built."""
+    specs = active_writers(config, overrides)
+    for spec in specs:
+        spec.build(config)
+    return specs
+
+
 def writer_faults(config: Config, *, connect: bool = False) -> dict[str, str]:
     """What is wrong with each active writer, in one line by its id: what `crawl index` would end
     with before it begins. `connect`: servers are asked too, and nothing is made there."""

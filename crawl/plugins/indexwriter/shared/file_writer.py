@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from typing import Any, ClassVar
+from typing import IO, Any, ClassVar
 
 from crawl.config import Config
 from crawl.errors import ConfigError
-from crawl.interfaces.indexwriter import NO_PARAMETERS, IndexWriter, Shard
+from crawl.interfaces.indexwriter import NO_PARAMETERS, IndexWriter, Shard, ShardWriter
 from crawl.plugins.indexwriter.shared.parameters import Parameters
 
 COMMON = ("path",)
@@ -38,29 +38,26 @@ class FileIndexWriter(IndexWriter):
         pass
 
 
-class OpenedFiles:
-    """The present file of a shard, if there is one, and the new one."""
+class FileShard(ShardWriter):
+    """The present file of a shard, if there is one, and the new one; a subclass fills it."""
 
     def __init__(self, shard: Shard, suffix: str) -> None:
-        self.stack = ExitStack()
-        self.base = shard.base
-        self.name = shard.new_name(suffix)
+        self._stack = ExitStack()
+        self._base = shard.base
+        self._name = shard.new_name(suffix)
+        self._old: IO[bytes] | None = None
         try:
-            self.old = (
-                None
-                if shard.base is None
-                else self.stack.enter_context(shard.open_read(shard.base))
-            )
-            self.new = self.stack.enter_context(shard.open_write(self.name))
+            if shard.base is not None:
+                self._old = self._stack.enter_context(shard.open_read(shard.base))
+            self._new = self._stack.enter_context(shard.open_write(self._name))
         except BaseException:
-            self.stack.close()
+            self._stack.close()
             raise
 
     def close(self) -> str:
-        """The new file is whole when it returns."""
-        self.stack.close()
-        return self.name
+        self._stack.close()
+        return self._name
 
     def abort(self) -> None:
         fault = RuntimeError("given up")
-        self.stack.__exit__(type(fault), fault, None)
+        self._stack.__exit__(type(fault), fault, None)

@@ -111,10 +111,6 @@ class HttpServer:
         """How often it was waited for."""
         return self._patience.pauses
 
-    @property
-    def patience(self) -> Patience:
-        return self._patience
-
     def close(self) -> None:
         if self._curl is not None:
             self._curl.close()

@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 import zlib
-from typing import IO
 
 from crawl.errors import StorageError
 from crawl.hints import index_anew
-from crawl.interfaces.indexwriter import ShardWriter
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.file_writer import OpenedFiles
+from crawl.plugins.indexwriter.shared.file_writer import FileShard
 
 
-class LineShard(ShardWriter):
+class LineShard(FileShard):
     """Writes one shard; a subclass makes the lines."""
-
-    def __init__(self, files: OpenedFiles) -> None:
-        self._files = files
-        self._old: IO[bytes] | None = files.old
-        self._new: IO[bytes] = files.new
 
     def _line_of(self, document: IndexDocument) -> bytes:
         """A document as a line, with its end."""
@@ -29,14 +22,12 @@ class LineShard(ShardWriter):
         try:
             return self._old.readline() if self._old is not None else b""
         except (EOFError, OSError, zlib.error) as error:
-            raise StorageError(f"{self._files.base}: {error}: {index_anew()}") from error
+            raise StorageError(f"{self._base}: {error}: {index_anew()}") from error
 
     def _next_line(self) -> bytes:
         line = self._read_line()
         if not line.endswith(b"\n"):
-            raise StorageError(
-                f"{self._files.base} has fewer lines than the ledger says: {index_anew()}"
-            )
+            raise StorageError(f"{self._base} has fewer lines than the ledger says: {index_anew()}")
         return line
 
     def keep(self, count: int) -> None:
@@ -53,10 +44,5 @@ class LineShard(ShardWriter):
 
     def close(self) -> str:
         if self._read_line():
-            raise StorageError(
-                f"{self._files.base} has more lines than the ledger says: {index_anew()}"
-            )
-        return self._files.close()
-
-    def abort(self) -> None:
-        self._files.abort()
+            raise StorageError(f"{self._base} has more lines than the ledger says: {index_anew()}")
+        return super().close()
