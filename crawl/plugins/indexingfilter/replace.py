@@ -14,12 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, text
+from crawl.config import Config, text
 from crawl.errors import ConfigError
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 
-RULES: Property[str] = text(
+RULES = text(
     "index.replace.regexp",
     "",
     "One rule a line: FIELD=/expression/replacement/flags, for all hosts or, behind a line"

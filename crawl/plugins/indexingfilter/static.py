@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from crawl.config import Config, Property, string_list
+from crawl.config import Config, string_list
 from crawl.errors import ConfigError
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 
-FIELDS: Property[tuple[str, ...]] = string_list(
+FIELDS = string_list(
     "index.static", (), "Fields of every document: name:value; a name given twice has two values."
 )
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from crawl.config import Config, Property, string_list
+from crawl.config import Config, string_list
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 from crawl.parsing.structured import json_ld_items, microdata_items
 
-PREFIXES: Property[tuple[str, ...]] = string_list(
+PREFIXES = string_list(
     "index.structured.prefixes",
     ("og:", "article:", "twitter:", "jsonld.", "microdata.", "dc."),
     "Metadata of the parse whose names begin so become fields.",

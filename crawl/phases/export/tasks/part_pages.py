@@ -73,11 +73,7 @@ def read_pages(part: SegmentPart, wanted: pa.Table, *, markup: bool) -> Iterator
 
 
 def _pages(
-    part: SegmentPart,
-    data: pa.Table,
-    wanted: pa.Table,
-    texts: list[Text],
-    contents: _Contents,
+    part: SegmentPart, data: pa.Table, wanted: pa.Table, texts: list[Text], contents: _Contents
 ) -> Iterator[SourcePage]:
     metadata = dicts(cast("pa.MapArray[Any, Any]", as_array(data["metadata"])))
     columns = (
