@@ -22,7 +22,7 @@ from crawl.errors import UsageError
 from crawl.search import schema as fields_of
 from crawl.search.languages import group_of, language_code
 from crawl.search.near_texts import sketch_of, stable_hash, text_number
-from crawl.search.schema import cut_text
+from crawl.search.schema import TEXT_KINDS, cut_text
 from crawl.search.words import plain_form, spaced
 from crawl.urls.domains import registered_domain
 from crawl.urls.parse import host_of
@@ -108,12 +108,7 @@ class DocumentMaker:
             document.add_text(fields_of.TYPE, kind)
         document.add_text(fields_of.URL_WORDS, url_words(url))
         joined = "\n".join(anchors)[:_LONGEST_ANCHORS]
-        for name, text in (
-            ("title", title),
-            ("anchor", joined),
-            ("content", content),
-            ("rest", rest),
-        ):
+        for name, text in zip(TEXT_KINDS, (title, joined, content, rest), strict=True):
             words = cut_text(spaced(text), group) if text else _NO_WORDS.get(name)
             if words:
                 document.add_text(name, words)

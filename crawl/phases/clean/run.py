@@ -28,7 +28,7 @@ from crawl.phases.index.state import (
     document_counts,
     writing_index,
 )
-from crawl.phases.index.tasks.output_places import check_places
+from crawl.phases.index.tasks.outputs import check_places
 from crawl.phases.index.tasks.stale import StaleJob, StaleTask, send_stale
 from crawl.phases.index.tasks.writers import WriterSpec, checked_writers
 from crawl.storage.crawl_dir import CrawlDir

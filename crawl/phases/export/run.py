@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from operator import attrgetter
 
 from crawl.clock import Clock, as_text
 from crawl.config import Config
@@ -117,11 +118,10 @@ def run(
     update_context(segment=" ".join(choice.names))
     with locked(output, "export", config, clock, steal_lock=options.steal_lock) as lock:
         export_folder.require_room(output, overwrite=options.overwrite)
+        source = _Source(crawl_dir, crawldb, since, choice)
         with timed(report, "export", clock):
-            written = _export(
-                runner, crawl_dir, config, options, output, crawldb, since, choice, report
-            )
-        files = _publish(output, options, crawldb, since, choice, written, report, clock, lock)
+            written = _export(runner, config, options, source, report)
+        files = _publish(options, source, written, report, clock, lock)
     remarks = [*choice.remarks, *(since.remarks(choice) if since else ())]
     if report.counters["skipped.not_in_crawldb"]:
         remarks.append(
@@ -222,23 +222,26 @@ class _Since:
         return lines
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is exported."""
+
+    crawl_dir: CrawlDir
+    crawldb: Snapshot
+    since: _Since | None
+    choice: ChosenSegments
+
+
 def _export(
-    runner: Runner,
-    crawl_dir: CrawlDir,
-    config: Config,
-    options: ExportOptions,
-    output: Folder,
-    crawldb: Snapshot,
-    since: _Since | None,
-    choice: ChosenSegments,
-    report: Report,
+    runner: Runner, config: Config, options: ExportOptions, source: _Source, report: Report
 ) -> list[ExportTaskResult]:
+    output, crawldb, since = _folder(options), source.crawldb, source.since
     shards = _shard_count(crawldb)
     parts, sent = exchange_keys(
         runner,
         KeysJob(shards, signatures=since is not None),
-        choice.segments,
-        crawl_dir.segments.folder,
+        source.choice.segments,
+        source.crawl_dir.segments.folder,
         "export: keys",
     )
     tasks = largest_first(
@@ -249,11 +252,9 @@ def _export(
         )
         for number in range(shards)
     )
+    selection = _selection_job(config, options, source, shards, len(parts))
     selected = sent.send(
-        partial(
-            select_shard,
-            _selection_job(crawl_dir, config, options, crawldb, since, choice, shards, len(parts)),
-        ),
+        partial(select_shard, selection),
         [(task.number, task) for task in tasks],
         len(parts),
         "export: select",
@@ -279,33 +280,20 @@ def _export(
 
 
 def _selection_job(
-    crawl_dir: CrawlDir,
-    config: Config,
-    options: ExportOptions,
-    crawldb: Snapshot,
-    since: _Since | None,
-    choice: ChosenSegments,
-    shards: int,
-    parts: int,
+    config: Config, options: ExportOptions, source: _Source, shards: int, parts: int
 ) -> SelectionJob:
-    folder = crawl_dir.crawldb.folder
+    folder, since, segments = source.crawl_dir.crawldb.folder, source.since, source.choice.segments
     filters = FilterChain.from_config(config) if options.filter else None
-    applied = tuple(segment.name in crawldb.applied for segment in choice.segments)
+    applied = tuple(segment.name in source.crawldb.applied for segment in segments)
     rules = IndexRules(delete_noindex=False)
     now = DecideJob(shards, parts, rules, applied, folder, None, filters)
     if since is None:
         return SelectionJob(now)
-    old = tuple(segment.name in since.segments for segment in choice.segments)
+    old = tuple(segment.name in since.segments for segment in segments)
     is_kept = since.snapshot is not None
-    before = DecideJob(
-        shards,
-        parts,
-        IndexRules(delete_noindex=False, uses_crawldb=is_kept),
-        old,
-        folder if is_kept else None,
-        None,
-        filters,
-    )
+    rules = IndexRules(delete_noindex=False, uses_crawldb=is_kept)
+    there = folder if is_kept else None
+    before = DecideJob(shards, parts, rules, old, there, None, filters)
     return SelectionJob(now, before, old)
 
 
@@ -326,17 +314,15 @@ def _require_few_files(config: Config, options: ExportOptions, pages: int) -> No
 
 
 def _publish(
-    output: Folder,
     options: ExportOptions,
-    crawldb: Snapshot,
-    since: _Since | None,
-    choice: ChosenSegments,
+    source: _Source,
     written: Sequence[ExportTaskResult],
     report: Report,
     clock: Clock,
     lock: Lock,
 ) -> tuple[ExportedFile, ...]:
-    files = tuple(sorted((file for each in written for file in each.files), key=_by_path))
+    output, since = _folder(options), source.since
+    files = tuple(sorted((file for each in written for file in each.files), key=attrgetter("path")))
     paths = [file.path for file in files]
     swept = export_folder.sweep(output, GONE, paths)
     if options.format is not ExportFormat.MARKDOWN:
@@ -352,9 +338,9 @@ def _publish(
             "text": options.text_kind.value,
             "chunk": options.chunk,
             "chunk_unit": options.chunk_unit.value if options.chunk else None,
-            "crawldb_snapshot": crawldb.number,
+            "crawldb_snapshot": source.crawldb.number,
             "since": since.number if since else None,
-            "segments": list(choice.names),
+            "segments": list(source.choice.names),
             "finished_at": as_text(report.finished_ms),
             "pages": report.counters["pages"],
             "records": report.counters["records"],
@@ -364,7 +350,3 @@ def _publish(
         },
     )
     return files
-
-
-def _by_path(file: ExportedFile) -> str:
-    return file.path

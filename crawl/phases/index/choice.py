@@ -17,8 +17,7 @@ from crawl.errors import UsageError
 from crawl.model.derived_tables import INDEX
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.returning import may_return
-from crawl.phases.index.tasks.output_places import check_places
-from crawl.phases.index.tasks.outputs import missed_segments
+from crawl.phases.index.tasks.outputs import check_places, missed_segments
 from crawl.phases.index.tasks.writers import WriterSpec
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot

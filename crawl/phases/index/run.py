@@ -29,7 +29,6 @@ from crawl.phases.index.choice import choose, later_segments, looks_for_returnin
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.returning import ReturningPages, find_returning
 from crawl.phases.index.rules import IndexRules
-from crawl.phases.index.settling import settle_index
 from crawl.phases.index.state import (
     IndexResult,
     IndexState,
@@ -46,7 +45,7 @@ from crawl.phases.index.tasks.filter_chain import DocumentMaker
 from crawl.phases.index.tasks.inlinks import InlinkSource
 from crawl.phases.index.tasks.kept_out import KeptOutJob
 from crawl.phases.index.tasks.keys import KeysJob, exchange_keys
-from crawl.phases.index.tasks.settle import SettledOutputs
+from crawl.phases.index.tasks.settle import SettledOutputs, settle_index
 from crawl.phases.index.tasks.writers import WriterSpec, checked_writers
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot

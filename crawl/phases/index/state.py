@@ -23,11 +23,11 @@ from crawl.phases.index.tasks.deliver import (
     DeliverTaskResult,
     deliver_shard,
 )
-from crawl.phases.index.tasks.output_places import check_places
 from crawl.phases.index.tasks.outputs import (
     OUTPUTS,
     ShardOutput,
     WriterOutput,
+    check_places,
     missed_segments,
     noted_outputs,
     output_address,

@@ -17,8 +17,7 @@ from crawl.errors import ConfigError, StorageError
 from crawl.hints import index_anew
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter
-from crawl.plugins.indexwriter.shared.line_writer import LineShard
+from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, LineShard
 from crawl.printable import is_formula, without_controls
 
 _FIELDS = ("id", "title", "content")

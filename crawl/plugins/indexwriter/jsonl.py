@@ -11,8 +11,7 @@ import msgspec
 from crawl.config import Config
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter
-from crawl.plugins.indexwriter.shared.line_writer import LineShard
+from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, LineShard
 
 _encoder = msgspec.json.Encoder()
 _LEVEL = 6

@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -24,14 +23,20 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.interfaces.indexwriter import AnsweringShardWriter, IndexWriter, ShardWriter
-from crawl.model.arrow import fill_null, strings
+from crawl.model.arrow import strings
+from crawl.model.builders import columns
 from crawl.model.derived_tables import INDEX
 from crawl.model.documents import IndexDocument
-from crawl.phases.index.tasks.documents import DOCUMENTS, unpacked_document
+from crawl.phases.index.tasks.documents import DOCUMENTS, packed_document, unpacked_document
 from crawl.phases.index.tasks.ledger import known_writers, ledger_of
 from crawl.phases.index.tasks.matching import beside_stored
 from crawl.phases.index.tasks.outputs import ShardOutput
-from crawl.phases.index.tasks.sent_notes import UNKNOWN, SentNotes, UnsettledUrls
+from crawl.phases.index.tasks.sent_notes import (
+    UNKNOWN,
+    SentNotes,
+    UnsettledUrls,
+    ledger_rows,
+)
 from crawl.phases.index.tasks.shard_place import ShardPlace
 from crawl.phases.index.tasks.writers import WriterSpec
 from crawl.storage.folder import Folder
@@ -39,12 +44,9 @@ from crawl.storage.manifest import BucketFile
 from crawl.tables.bucket_files import BucketTarget, BucketWriter
 from crawl.tables.exchange import Received
 from crawl.tables.ranges import NewRows, StoredGroups
-from crawl.urls.hosts import hosts_of
 
 LEDGER_LOST = "ledgers_lost"
 """The counter of shards of which nobody knows any more what a server has."""
-
-_encoder = msgspec.msgpack.Encoder()
 
 
 @dataclass(frozen=True)
@@ -286,18 +288,9 @@ class _Delivery:
         self._open().delete(url, version)
 
     def _rows(self, added: list[_Entry]) -> pa.Table:
-        urls = pa.array([entry.url for entry in added], pa.string())
-        return pa.Table.from_arrays(
-            [
-                pa.repeat(pa.scalar(self._spec.id), len(added)),
-                urls,
-                fill_null(hosts_of(urls), ""),
-                pa.array([entry.version for entry in added], pa.int64()),
-                pa.array([entry.digest for entry in added], pa.binary()),
-                pa.array([entry.segment for entry in added], pa.string()),
-            ],
-            schema=INDEX.schema,
-        )
+        types = [INDEX.schema.field(name).type for name in _Entry._fields]
+        urls, versions, digests, segments = columns(added, types)
+        return ledger_rows(self._spec.id, urls, versions, digests, segments)
 
     def _open(self) -> ShardWriter:
         """The writer, opened at the first change, and told of what stayed before it."""
@@ -335,5 +328,4 @@ class _Delivery:
 
 
 def _digest(document: IndexDocument) -> bytes:
-    content = _encoder.encode((document.boost, document.fields, document.rest))
-    return blake2b(content, digest_size=16).digest()
+    return blake2b(packed_document(document), digest_size=16).digest()

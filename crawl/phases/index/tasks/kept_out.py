@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -112,13 +111,8 @@ class KeptOutNotes:
     def __enter__(self) -> KeptOutNotes:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._writer.__exit__(kind, fault, trace)
+    def __exit__(self, *fault: Any) -> None:
+        self._writer.__exit__(*fault)
         if self._changed:
             self.files = tuple(self._writer.files)
         else:

@@ -16,6 +16,7 @@ import re
 import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -148,15 +149,20 @@ def _joined(group: pa.Table, noted: pa.Table, writer: str) -> pa.Table:
 
 def unknown_rows(rows: pa.Table, writer: str) -> pa.Table:
     """Rows of the ledger for URLs of whose documents nothing is known."""
-    urls = as_array(rows["url"])
+    unknown, nowhere = (pa.repeat(pa.scalar(each), rows.num_rows) for each in (UNKNOWN, ""))
+    return ledger_rows(writer, as_array(rows["url"]), as_array(rows["version"]), unknown, nowhere)
+
+
+def ledger_rows(
+    writer: str,
+    urls: pa.Array[Any],
+    versions: pa.Array[Any],
+    digests: pa.Array[Any],
+    segments: pa.Array[Any],
+) -> pa.Table:
+    """Rows of a writer's ledger."""
+    writers = pa.repeat(pa.scalar(writer), len(urls))
+    hosts = fill_null(hosts_of(urls), "")
     return pa.Table.from_arrays(
-        [
-            pa.repeat(pa.scalar(writer), rows.num_rows),
-            urls,
-            fill_null(hosts_of(urls), ""),
-            as_array(rows["version"]),
-            pa.repeat(pa.scalar(UNKNOWN), rows.num_rows),
-            pa.repeat(pa.scalar(""), rows.num_rows),
-        ],
-        schema=INDEX.schema,
+        [writers, urls, hosts, versions, digests, segments], schema=INDEX.schema
     )

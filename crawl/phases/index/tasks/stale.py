@@ -83,6 +83,3 @@ def send_stale(job: StaleJob, task: StaleTask, outbox: Outbox) -> StaleShard:
         noted = kept_rows(kept["url"], hosts, kept["version"], kept["segment"])
         notes.merge(None, noted, over=noted.schema.empty_table())
     return StaleShard(counters, notes.files)
-
-
-STALE_COUNTERS = (*(f"stale.{status.label}" for status in STALE), NOT_IN_CRAWLDB)
