@@ -29,7 +29,7 @@ from crawl.phases.index.state import (
     writing_index,
 )
 from crawl.phases.index.tasks.outputs import check_places
-from crawl.phases.index.tasks.stale import StaleJob, StaleTask, send_stale
+from crawl.phases.index.tasks.stale import StaleJob, send_stale
 from crawl.phases.index.tasks.writers import WriterSpec, checked_writers
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import note_run
@@ -62,21 +62,12 @@ def run(
     specs = check(config, options)
     crawldb = crawl_dir.require_crawldb()
     require_index(crawl_dir, specs)
-    with writing_index(crawl_dir, "clean", config, clock, specs, steal_lock=options.steal_lock) as (
-        transaction,
-        settled,
-    ):
+    lock = writing_index(crawl_dir, "clean", config, clock, specs, steal_lock=options.steal_lock)
+    with lock as (transaction, settled):
         check_writers(specs, config, transaction.base)
         index = IndexState(crawl_dir, config, transaction, crawldb, specs)
-        shards = [
-            (shard, index.ledger(shard), tuple(index.unsettled_of(shard).values()))
-            for shard in range(index.shards)
-        ]
-        finders = largest_first(
-            StaleTask(shard, file, index.crawldb_files(shard), unsettled, index.kept_out(shard))
-            for shard, file, unsettled in shards
-            if file is not None or unsettled
-        )
+        shards = map(index.shard, range(index.shards))
+        finders = largest_first(each for each in shards if each.ledger or each.unsettled)
         with timed(report, "clean", clock):
             sent = runner.exchange(
                 partial(send_stale, StaleJob(index.kept_out_target, crawl_dir.crawldb.folder)),

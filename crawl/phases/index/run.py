@@ -38,7 +38,7 @@ from crawl.phases.index.state import (
     writing_index,
 )
 from crawl.phases.index.tasks.assemble import AssembleJob, assemble_part
-from crawl.phases.index.tasks.decide import DecideJob, ShardTask
+from crawl.phases.index.tasks.decide import DecideJob
 from crawl.phases.index.tasks.decide_shard import IndexDecideJob, decide_shard
 from crawl.phases.index.tasks.deliver import LEDGER_LOST, DeliverTaskResult
 from crawl.phases.index.tasks.filter_chain import DocumentMaker
@@ -211,13 +211,7 @@ def _index(
         returning,
     )
     shards = largest_first(
-        ShardTask(
-            number,
-            index.crawldb_files(number),
-            () if options.rebuild else index.kept_out(number),
-            None if options.rebuild else index.ledger(number),
-        )
-        for number in range(index.shards)
+        index.shard(number, anew=options.rebuild) for number in range(index.shards)
     )
     decided = sent.send(
         partial(decide_shard, decide),

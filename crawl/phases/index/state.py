@@ -16,7 +16,7 @@ from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.model.derived_tables import INDEX, INDEX_KEPT_OUT
 from crawl.model.report import Report
 from crawl.phases.index.settings import INDEX_SHARDS
-from crawl.phases.index.tasks.decide import files_of_shard
+from crawl.phases.index.tasks.decide import ShardTask, files_of_shard
 from crawl.phases.index.tasks.deliver import (
     DeliverJob,
     DeliverTask,
@@ -162,19 +162,23 @@ class IndexState:
             INDEX_KEPT_OUT, transaction.folder, transaction.place, stem="kept"
         )
 
-    def crawldb_files(self, shard: int) -> tuple[BucketFile, ...]:
-        """The CrawlDb's files that may have URLs of a shard."""
-        return files_of_shard(self.crawldb, shard, self.shards)
+    def shard(self, number: int, *, anew: bool = False) -> ShardTask:
+        """A shard as it is; `anew`: as if nothing had been indexed yet."""
+        crawldb = files_of_shard(self.crawldb, number, self.shards)
+        if anew:
+            return ShardTask(number, crawldb)
+        unsettled = tuple(self._unsettled_of(number).values())
+        return ShardTask(number, crawldb, self._kept_out(number), self._ledger(number), unsettled)
 
-    def ledger(self, shard: int) -> BucketFile | None:
+    def _ledger(self, shard: int) -> BucketFile | None:
         files = self.base.files_of(shard) if self.base else ()
         return files[0] if files else None
 
-    def kept_out(self, shard: int) -> tuple[BucketFile, ...]:
+    def _kept_out(self, shard: int) -> tuple[BucketFile, ...]:
         """What is noted of pages that are kept out of the index."""
         return tuple(file for file in kept_out_files(self.base) if file.bucket == shard)
 
-    def unsettled_of(self, shard: int) -> dict[str, UnsettledUrls]:
+    def _unsettled_of(self, shard: int) -> dict[str, UnsettledUrls]:
         """What jobs that died may have sent of a shard, by writer."""
         found = {
             writer: UnsettledUrls.of_shard(self._folders[writer], names, self.shards, shard)
@@ -206,13 +210,13 @@ class IndexState:
         return largest_first(
             DeliverTask(
                 number,
-                self.ledger(number),
+                self._ledger(number),
                 {
                     writer: ShardOutput(each.shards[number], each.sums.get(number))
                     for writer, each in outputs.items()
                     if number in each.shards
                 },
-                self.unsettled_of(number),
+                self._unsettled_of(number),
             )
             for number in range(self.shards)
         )
@@ -242,13 +246,13 @@ class IndexState:
             file
             for shard in range(self.shards)
             for file in (
-                done[shard].ledger if shard in done else filter(None, [self.ledger(shard)])
+                done[shard].ledger if shard in done else filter(None, [self._ledger(shard)])
             )
         ]
         kept = [
             file
             for shard in range(self.shards)
-            for file in (kept_out[shard] if shard in kept_out else self.kept_out(shard))
+            for file in (kept_out[shard] if shard in kept_out else self._kept_out(shard))
         ]
         report.counters["kept_out"] += sum(file.rows for file in kept)
         report.finished_ms = clock.now_ms()

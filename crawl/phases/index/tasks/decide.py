@@ -22,6 +22,7 @@ from crawl.phases.index.tasks.decisions import Decisions, PageFacts, decide
 from crawl.phases.index.tasks.inlinks import InlinkSource
 from crawl.phases.index.tasks.keys import FETCH_KEY, PARSE_KEY
 from crawl.phases.index.tasks.matching import matching_rows
+from crawl.phases.index.tasks.sent_notes import UnsettledUrls
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile, Snapshot
 
@@ -45,10 +46,22 @@ class ShardTask:
     kept_out: tuple[BucketFile, ...] = ()
     """What is noted of pages that are kept out."""
     ledger: BucketFile | None = None
+    unsettled: tuple[UnsettledUrls, ...] = ()
+    """What jobs that died may have sent."""
 
     @property
     def rows(self) -> int:
-        return sum(file.rows for file in self.crawldb)
+        known = self.ledger.rows if self.ledger else 0
+        return known + sum(file.rows for file in (*self.crawldb, *self.kept_out))
+
+
+@dataclass(frozen=True, slots=True)
+class ShardResult:
+    """What came of a shard."""
+
+    counters: Counters
+    kept_out: tuple[BucketFile, ...]
+    """Its notes of pages that are kept out, from now on."""
 
 
 @dataclass(frozen=True)

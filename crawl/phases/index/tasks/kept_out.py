@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from crawl.model.arrow import as_array, fill_null, strings
 from crawl.model.derived_tables import INDEX_KEPT_OUT
 from crawl.model.status import Status
+from crawl.phases.index.tasks.decide import ShardTask
 from crawl.phases.index.tasks.matching import beside_stored, matching_rows
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
@@ -26,18 +27,6 @@ from crawl.tables.bucket_files import BucketTarget, BucketWriter, stored_groups
 from crawl.tables.ranges import StoredGroups
 
 _COLUMNS = INDEX_KEPT_OUT.names
-
-
-@dataclass(frozen=True, slots=True)
-class KeptOutTask:
-    """One shard: what is noted of it, and the CrawlDb's files that have its URLs."""
-
-    noted: tuple[BucketFile, ...]
-    crawldb: tuple[BucketFile, ...]
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in (*self.noted, *self.crawldb))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,14 +40,14 @@ class KeptOutJob:
     """Whether pages are indexed that were found not modified."""
 
 
-def returning_segments(job: KeptOutJob, task: KeptOutTask) -> dict[str, int]:
+def returning_segments(job: KeptOutJob, task: ShardTask) -> dict[str, int]:
     """The segments that have pages which nothing keeps out any more, and how many each has."""
     return dict(Counter(strings(returning_pages(job, task)["segment"])))
 
 
-def returning_pages(job: KeptOutJob, task: KeptOutTask) -> pa.Table:
+def returning_pages(job: KeptOutJob, task: ShardTask) -> pa.Table:
     """The rows of pages which nothing keeps out any more."""
-    groups = list(stored_groups(job.index, task.noted, _COLUMNS))
+    groups = list(stored_groups(job.index, task.kept_out, _COLUMNS))
     noted = pa.concat_tables([INDEX_KEPT_OUT.schema.empty_table(), *groups])
     statuses = statuses_of(job.crawldb, task.crawldb, as_array(noted["url"]))
     good = [Status.DB_FETCHED, *([Status.DB_NOTMODIFIED] if job.with_not_modified else [])]
