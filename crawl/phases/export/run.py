@@ -17,14 +17,7 @@ from crawl.clock import Clock, as_text
 from crawl.config import Config
 from crawl.driver.empty_results import pages_remarks
 from crawl.driver.observed import observed
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-    SegmentRule,
-    choose_segments,
-    interrupted,
-    not_parsed,
-    require_some,
-)
+from crawl.driver.segment_choice import ChosenSegments, choose_segments, require_some
 from crawl.driver.timing import timed
 from crawl.errors import UsageError
 from crawl.hints import command
@@ -39,6 +32,7 @@ from crawl.phases.export.tasks.part import DATA, GONE, ExportJob, ExportTaskResu
 from crawl.phases.export.tasks.record import RecordMaker
 from crawl.phases.export.tasks.selection import SelectionJob, SelectionTask, select_shard
 from crawl.phases.export.values import ChunkUnit, ExportedFile, ExportFormat, TextKind
+from crawl.phases.index.choice import parsed_once
 from crawl.phases.index.rules import IndexRules
 from crawl.phases.index.tasks.decide import DecideJob, files_of_shard
 from crawl.phases.index.tasks.keys import KeysJob, exchange_keys
@@ -46,7 +40,6 @@ from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.lock import Lock
 from crawl.storage.manifest import Snapshot
-from crawl.storage.segments import FETCH, PARSE
 from crawl.tables.bucket_files import largest_first
 from crawl.tables.runner import Runner
 from crawl.telemetry.context import update_context
@@ -92,15 +85,7 @@ def choose(crawl_dir: CrawlDir, options: ExportOptions) -> ChosenSegments:
     """The segments to export; raises where there is none, or where a named one, or the
     snapshot, cannot be meant."""
     _Since.of(crawl_dir, crawl_dir.require_crawldb(), options.since)
-    rule = SegmentRule(
-        lacks=partial(not_parsed, crawl_dir),
-        unready=lambda segment: interrupted(crawl_dir, segment, FETCH, PARSE),
-        destination="the export",
-        verb="export",
-        third_person="exports",
-        participle="exported",
-        can_repeat=False,
-    )
+    rule = parsed_once(crawl_dir, "the export", ("export", "exports", "exported"))
     return require_some(choose_segments(crawl_dir, options.segments, {}, rule), crawl_dir, rule)
 
 

@@ -20,6 +20,7 @@ from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.builders import columns
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, FileShard
+from crawl.storage.parquet import TableWriter
 
 _COLUMNS = ("host", "title", "content", "lang", "type", "tstamp")
 _OWN = ("url", "version", "boost", "fields")
@@ -57,11 +58,10 @@ class _ParquetShard(FileShard):
         self._groups = self._read_groups()
         self._rest: pa.Table = self._schema.empty_table()
         self._rows: list[tuple[Any, ...]] = []
-        self._waiting: list[pa.Table] = []
-        self._waiting_rows = 0
         self._sink = pq.ParquetWriter(
             cast("Any", self._new), self._schema, compression="zstd", compression_level=3
         )
+        self._writer = TableWriter(self._sink, _GROUP_ROWS)
 
     def _read_groups(self) -> Iterator[pa.Table]:
         if self._old is None:
@@ -99,7 +99,7 @@ class _ParquetShard(FileShard):
     def keep(self, count: int) -> None:
         self._gather()
         for rows in self._take(count):
-            self._write(rows)
+            self._writer.write(rows)
 
     def add(self, document: IndexDocument, *, replaces: bool) -> None:
         if replaces:
@@ -121,24 +121,13 @@ class _ParquetShard(FileShard):
         if self._rows:
             arrays = columns(self._rows, self._schema.types)
             self._rows = []
-            self._write(pa.Table.from_arrays(arrays, schema=self._schema))
-
-    def _write(self, rows: pa.Table) -> None:
-        self._waiting.append(rows)
-        self._waiting_rows += rows.num_rows
-        if self._waiting_rows >= _GROUP_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._sink.write_table(pa.concat_tables(self._waiting), row_group_size=_GROUP_ROWS)
-            self._waiting, self._waiting_rows = [], 0
+            self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
 
     def close(self) -> str:
         if self._rest.num_rows or any(rows.num_rows for rows in self._groups):
             raise StorageError(f"{self._base} has more rows than the ledger says: {index_anew()}")
         self._gather()
-        self._flush()
+        self._writer.end_group()
         self._sink.close()
         return super().close()
 
