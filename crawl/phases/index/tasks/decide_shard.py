@@ -169,15 +169,6 @@ def _send(
     if job.crawldb is None:
         scores = pa.array(newest.score).filter(added)
         records = records.set_column(DATUM.index("score"), records.field("score"), scores)
-    table = pa.table(
-        [
-            wanted["url"],
-            wanted["host"],
-            versions.filter(added),
-            wanted["row"],
-            *records.columns,
-            inlinks,
-        ],
-        schema=WANTED.schema,
-    )
+    places = [wanted["url"], wanted["host"], versions.filter(added), wanted["row"]]
+    table = pa.table([*places, *records.columns, inlinks], schema=WANTED.schema)
     outbox.send(WANTED, table, numbers(wanted["part"], np.int32))
