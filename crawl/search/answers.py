@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -62,15 +62,8 @@ class Ranking:
             "freshness": round(self.freshness, 6),
             "pageScore": self.page_score,
             "shares": [
-                {
-                    "word": share.word,
-                    "field": share.field,
-                    "value": round(share.value, 6),
-                    "weight": share.weight,
-                    "idf": round(share.idf, 6),
-                    "frequency": share.frequency,
-                }
-                for share in self.shares
+                {**asdict(each), "value": round(each.value, 6), "idf": round(each.idf, 6)}
+                for each in self.shares
             ],
         }
 

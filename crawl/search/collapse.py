@@ -1,17 +1,28 @@
-"""Which of the pages that were found become results: one for nearly equal texts, so many a host."""
+"""Which of the pages that were found become results: one for nearly equal texts, so many a host.
+
+Two hosts that have one text in common may have quoted it; of a mirror most pages that are found are
+copies. The bound on a host's results is one for it and its mirrors: which of two copies ranks a
+little higher is chance, and each would bring in other pages of the same site.
+"""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 import tantivy
 
-from crawl.search.mirrors import host_families
-from crawl.search.near_texts import LikeTexts, is_nearly_same
+from crawl.search.near_texts import LikeTexts, is_nearly_same, parts_of
 from crawl.search.record import Record
 
+_MIN_SHARED = 6
+"""Parts of sketches: of two texts nearly all."""
+_SHARE = 0.5
+"""Of the parts of the host with fewer, that both must have."""
+_MAX_HOSTS = 8
+"""With one part, that are compared: what is everywhere tells nothing."""
 _COMPARED_FOR_MIRRORS = 100
 """The same for every page of results, so that they do not overlap."""
 
@@ -37,7 +48,7 @@ class Candidate:
 
 class Collapse:
     """Takes candidates, best first. A mirror is no way around the bound of a host: they have one
-    together (mirrors.py), and of a page that is passed over for its host, copies are too."""
+    together, and of a page that is passed over for its host, copies are too."""
 
     def __init__(
         self, read: Callable[[Candidate], Record], *, per_host: int, collapse: bool
@@ -100,3 +111,28 @@ class Collapse:
             if is_nearly_same(self.record(candidate).text, self.record(other).text):
                 return other
         return None
+
+
+def host_families(texts: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Each host that has mirrors → the one that stands for them, of pairs of a host and the sketch
+    of a text that it has. Of nearly equal texts most parts of the sketches are equal: nothing has
+    to be read."""
+    hosts_of: defaultdict[tuple[int, int], set[int]] = defaultdict(set)
+    for host, sketch in texts:
+        for part in parts_of(sketch):
+            hosts_of[part].add(host)
+    shared: Counter[tuple[int, int]] = Counter()
+    own: Counter[int] = Counter()
+    for hosts in hosts_of.values():
+        own.update(hosts)
+        if 1 < len(hosts) <= _MAX_HOSTS:
+            shared.update(combinations(sorted(hosts), 2))
+    family: dict[int, int] = {}
+    for (one, other), count in shared.items():
+        if count >= max(_MIN_SHARED, _SHARE * min(own[one], own[other])):
+            first, second = family.get(one, one), family.get(other, other)
+            family[one] = family[other] = first
+            for host, head in family.items():
+                if head == second:
+                    family[host] = first
+    return family

@@ -78,24 +78,6 @@ class EmbeddedFolders:
             )
         return names
 
-    def publish(self, names: Iterable[str]) -> None:
-        """Makes these folders the index, all at once."""
-        self._manifest.write({"folders": list(names)})
-
-    def sweep(self) -> int:
-        """Deletes folders that are not of the index, such as those of a writer that died; only
-        for whoever has the right to write there. How many they were."""
-        kept = set(self.names() or ())
-        swept = 0
-        for name in self.folder.names():
-            if name not in kept and _is_name(name) and not name.startswith(MANIFEST):
-                for file in self.folder.files(name):
-                    self.folder.child(name).delete(file)
-                if self.folder.is_local():
-                    shutil.rmtree(self.folder.path(name), ignore_errors=True)
-                swept += 1
-        return swept
-
     def is_begun(self) -> bool:
         """Whether anything of an index is here."""
         return bool(self.folder.names())

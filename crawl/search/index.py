@@ -19,13 +19,7 @@ import tantivy
 from crawl.errors import CrawlError, StorageError, UsageError
 from crawl.hints import index_anew
 from crawl.search import schema as fields_of
-from crawl.search.answers import (
-    FieldShare,
-    Ranking,
-    SearchAnswer,
-    SearchHit,
-    SearchOptions,
-)
+from crawl.search.answers import FieldShare, Ranking, SearchAnswer, SearchHit, SearchOptions
 from crawl.search.collapse import Candidate, Collapse
 from crawl.search.collection import Collection
 from crawl.search.corrections import Corrections
@@ -45,6 +39,11 @@ MAX_FACETS = 1_000
 """Hosts or languages that can be counted."""
 
 _PANIC = "PanicException"
+_RANKED_BY = (
+    *(fields_of.SCORE, fields_of.DATED),
+    *(fields_of.HOST_NUMBER, fields_of.TEXT_NUMBER, fields_of.SKETCH),
+)
+"""What is read of every candidate."""
 _CANDIDATES = 100
 _MAX_CANDIDATES = 20_000
 
@@ -93,14 +92,24 @@ class EmbeddedIndex:
                 found = self._choose(plan, options, now_ms, least)
         shown = found.chosen[options.offset : options.offset + options.limit]
         highlighter = Highlighter(plan.words, options.snippet_length)
-        hits = tuple(
-            self._hit(place, each, found.record(each), highlighter, plan, explain=options.explain)
-            for place, each in enumerate(shown, options.offset + 1)
-        )
+        hits = []
+        for place, each in enumerate(shown, options.offset + 1):
+            record = found.record(each)
+            hits.append(
+                SearchHit(
+                    place,
+                    each.total,
+                    record,
+                    highlighter.mark(record.title, record.language),
+                    highlighter.snippet(record.text, record.language),
+                    each.duplicates,
+                    self._ranking(each, plan) if options.explain else None,
+                )
+            )
         return SearchAnswer(
             query,
             found.total,
-            hits,
+            tuple(hits),
             perf_counter() - begun,
             tuple(plan.corrected),
             least is not None and found.total > 0,
@@ -162,14 +171,7 @@ class EmbeddedIndex:
         hits = result.hits
         addresses = [address for _, address in hits]
         columns: list[list[Any]] = [
-            searcher.fast_field_values(name, addresses)
-            for name in (
-                fields_of.SCORE,
-                fields_of.DATED,
-                fields_of.HOST_NUMBER,
-                fields_of.TEXT_NUMBER,
-                fields_of.SKETCH,
-            )
+            searcher.fast_field_values(name, addresses) for name in _RANKED_BY
         ]
         # many pages have the same score and date
         logs = {score: (log_of(score), weights.of_links(score)) for score in set(columns[0])}
@@ -195,26 +197,6 @@ class EmbeddedIndex:
 
     def _record(self, candidate: Candidate) -> Record:
         return stored_record(self._collection.searcher.doc(candidate.address))
-
-    def _hit(
-        self,
-        place: int,
-        candidate: Candidate,
-        record: Record,
-        highlighter: Highlighter,
-        plan: QueryPlan,
-        *,
-        explain: bool,
-    ) -> SearchHit:
-        return SearchHit(
-            place,
-            candidate.total,
-            record,
-            highlighter.mark(record.title, record.language),
-            highlighter.snippet(record.text, record.language),
-            candidate.duplicates,
-            self._ranking(candidate, plan) if explain else None,
-        )
 
     def _ranking(self, candidate: Candidate, plan: QueryPlan) -> Ranking:
         shares = []

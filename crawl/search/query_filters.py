@@ -47,9 +47,8 @@ def _filter(clause: FilterClause) -> tantivy.Query:
             for name in (fields_of.DOMAIN, fields_of.HOST)
         ]
         return tantivy.Query.boolean_query(either)
-    if clause.field == "lang":
-        return tantivy.Query.term_query(schema(), fields_of.LANGUAGE, clause.value)
-    return tantivy.Query.term_query(schema(), fields_of.TYPE, clause.value)
+    name = fields_of.LANGUAGE if clause.field == "lang" else fields_of.TYPE
+    return tantivy.Query.term_query(schema(), name, clause.value)
 
 
 def _bounded(moment_ms: int | None) -> int | None:

@@ -144,11 +144,7 @@ class QueryPlan:
 def word_query(word: Word, collection: Collection, weights: Weights) -> tantivy.Query:
     """Pages with the word in any of its fields: by the best, and a share of the others."""
     found = [field_query(word, each, collection) for each in word.fields]
-    if not found:
-        return tantivy.Query.empty_query()
-    if len(found) == 1:
-        return found[0]
-    return tantivy.Query.disjunction_max_query(found, weights.other_fields)
+    return _best_of(found, weights.other_fields) if found else tantivy.Query.empty_query()
 
 
 def field_query(word: Word, each: FieldForms, collection: Collection) -> tantivy.Query:
@@ -172,8 +168,11 @@ def _scored(tells: float, each: FieldForms, form: Form, collection: Collection) 
     return tantivy.Query.boost_query(_form_query(each.field, form), boost)
 
 
-def _best_of(queries: Sequence[tantivy.Query]) -> tantivy.Query:
-    return queries[0] if len(queries) == 1 else tantivy.Query.disjunction_max_query(list(queries))
+def _best_of(queries: list[tantivy.Query], others: float = 0.0) -> tantivy.Query:
+    """By the best, and a share of the others."""
+    if len(queries) == 1:
+        return queries[0]
+    return tantivy.Query.disjunction_max_query(queries, others)
 
 
 def _form_query(name: str, form: Form) -> tantivy.Query:

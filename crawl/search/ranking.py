@@ -19,18 +19,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from crawl.config import Config
-from crawl.search.settings import (
-    SEARCH_FRESHNESS_HALF_LIFE,
-    SEARCH_WEIGHT_ANCHOR,
-    SEARCH_WEIGHT_FRESHNESS,
-    SEARCH_WEIGHT_LINK,
-    SEARCH_WEIGHT_OTHER_FIELDS,
-    SEARCH_WEIGHT_PHRASE,
-    SEARCH_WEIGHT_REST,
-    SEARCH_WEIGHT_TEXT,
-    SEARCH_WEIGHT_TITLE,
-    SEARCH_WEIGHT_URL,
-)
+from crawl.search import settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,27 +40,22 @@ class Weights:
     @classmethod
     def of(cls, config: Config) -> Weights:
         return cls(
-            title=config[SEARCH_WEIGHT_TITLE],
-            anchor=config[SEARCH_WEIGHT_ANCHOR],
-            url=config[SEARCH_WEIGHT_URL],
-            text=config[SEARCH_WEIGHT_TEXT],
-            rest=config[SEARCH_WEIGHT_REST],
-            other_fields=config[SEARCH_WEIGHT_OTHER_FIELDS],
-            phrase=config[SEARCH_WEIGHT_PHRASE],
-            link=config[SEARCH_WEIGHT_LINK],
-            freshness=config[SEARCH_WEIGHT_FRESHNESS],
-            half_life_ms=config[SEARCH_FRESHNESS_HALF_LIFE] * 86_400_000.0,
+            title=config[settings.SEARCH_WEIGHT_TITLE],
+            anchor=config[settings.SEARCH_WEIGHT_ANCHOR],
+            url=config[settings.SEARCH_WEIGHT_URL],
+            text=config[settings.SEARCH_WEIGHT_TEXT],
+            rest=config[settings.SEARCH_WEIGHT_REST],
+            other_fields=config[settings.SEARCH_WEIGHT_OTHER_FIELDS],
+            phrase=config[settings.SEARCH_WEIGHT_PHRASE],
+            link=config[settings.SEARCH_WEIGHT_LINK],
+            freshness=config[settings.SEARCH_WEIGHT_FRESHNESS],
+            half_life_ms=config[settings.SEARCH_FRESHNESS_HALF_LIFE] * 86_400_000.0,
         )
 
     @property
     def of_kinds(self) -> Mapping[str, float]:
         """By the kinds of text fields of the schema."""
-        return {
-            "title": self.title,
-            "anchor": self.anchor,
-            "content": self.text,
-            "rest": self.rest,
-        }
+        return {"title": self.title, "anchor": self.anchor, "content": self.text, "rest": self.rest}
 
     def of_links(self, score: float) -> float:
         """What the links to a page make of its words."""

@@ -18,17 +18,17 @@ from urllib.parse import unquote
 import msgspec
 import tantivy
 
-from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.search import schema as fields_of
 from crawl.search.languages import group_of, language_code
 from crawl.search.near_texts import sketch_of, stable_hash, text_number
-from crawl.search.schema import cut_text
-from crawl.search.settings import SEARCH_STORED_CHARACTERS
+from crawl.search.schema import TEXT_KINDS, cut_text
 from crawl.search.words import plain_form, spaced
 from crawl.urls.domains import registered_domain
 from crawl.urls.parse import host_of
 
+_INDEXED_CHARACTERS = 1_000_000
+"""Of a page's text; what is behind them is not found."""
 _LONGEST_KEY = 2_000
 _MAX_EXTRA = 50
 _LONGEST_EXTRA = 500
@@ -69,30 +69,12 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
     extra: dict[str, list[str]]
 
 
-@dataclass(frozen=True, slots=True)
-class EmbeddedSettings:
-    """How a folder is written."""
-
-    heap_bytes: int = 64 << 20
-    """Memory for documents that are not on disk yet; tantivy wants 15 MB a thread at least."""
-    threads: int = 1
-    """A task has one core."""
-    indexed_characters: int = 1_000_000
-    """Of a page's text; what is behind them is not found."""
-    stored_characters: int = 20_000
-    """Of a page's text, for snippets."""
-
-    @classmethod
-    def of(cls, config: Config) -> EmbeddedSettings:
-        """As the configuration says."""
-        return cls(stored_characters=config[SEARCH_STORED_CHARACTERS])
-
-
 @dataclass(slots=True)
 class DocumentMaker:
     """Makes tantivy's documents; remembers what hosts have in common."""
 
-    settings: EmbeddedSettings
+    stored_characters: int = 20_000
+    """Of a page's text, for snippets."""
     _domains: dict[str, tuple[str, int]] = field(default_factory=dict)
 
     def document(self, given: Mapping[str, object]) -> tantivy.Document:
@@ -106,8 +88,8 @@ class DocumentMaker:
         group = group_of(language)
         title = _text(given.get("title"))[:_LONGEST_TITLE]
         anchors = _texts(given.get("anchor") or given.get("anchors"), _MAX_ANCHORS)
-        content = _text(given.get("content"))[: self.settings.indexed_characters]
-        rest = _text(given.get("rest"))[: self.settings.indexed_characters]
+        content = _text(given.get("content"))[:_INDEXED_CHARACTERS]
+        rest = _text(given.get("rest"))[:_INDEXED_CHARACTERS]
         score = max(0.0, _number(given.get("score", given.get("boost")), 1.0))
         fetched_ms = _moment(given.get("tstamp") or given.get("fetched"))
         modified_ms = _moment(
@@ -126,12 +108,7 @@ class DocumentMaker:
             document.add_text(fields_of.TYPE, kind)
         document.add_text(fields_of.URL_WORDS, url_words(url))
         joined = "\n".join(anchors)[:_LONGEST_ANCHORS]
-        for name, text in (
-            ("title", title),
-            ("anchor", joined),
-            ("content", content),
-            ("rest", rest),
-        ):
+        for name, text in zip(TEXT_KINDS, (title, joined, content, rest), strict=True):
             words = cut_text(spaced(text), group) if text else _NO_WORDS.get(name)
             if words:
                 document.add_text(name, words)
@@ -164,7 +141,7 @@ class DocumentMaker:
 
     def _shown(self, content: str) -> str:
         """What is stored of a text: in one line and plain, so that a search need not make it so."""
-        most = self.settings.stored_characters
+        most = self.stored_characters
         return plain_form(" ".join(content[: 2 * most].split()))[:most]
 
     def _host(self, host: str) -> tuple[str, int]:

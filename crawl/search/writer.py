@@ -14,7 +14,6 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 import tantivy
@@ -32,10 +31,13 @@ from crawl.search.file_sums import (
     require_whole,
     write_atomically,
 )
-from crawl.search.record import DocumentMaker, EmbeddedSettings, key_of, url_of
+from crawl.search.record import DocumentMaker, key_of, url_of
 from crawl.search.schema import FORMAT, register_analyzers, schema
 from crawl.storage.file_sum import FileSum
 
+_HEAP_BYTES = 64 << 20
+_SMALLEST_HEAP = 15_000_000
+"""Bytes that tantivy wants for a thread at least."""
 _DELETIONS_PER_COMMIT = 20_000
 """tantivy holds what is to be deleted in memory until a commit, more than a kilobyte for each."""
 
@@ -43,27 +45,25 @@ _DELETIONS_PER_COMMIT = 20_000
 class EmbeddedIndexWriter:
     """Adds, replaces and deletes documents of one folder, by URL."""
 
-    def __init__(self, folder: str, settings: EmbeddedSettings | None = None) -> None:
+    def __init__(self, folder: str, heap_bytes: int = _HEAP_BYTES) -> None:
         """Makes the folder, or goes on with the one that is there. Raises Locked where somebody
-        else writes it, and StorageError where it is of another format."""
+        else writes it, and StorageError where it is of another format. `heap_bytes`: memory for
+        documents that are not on disk yet."""
         self.folder = folder
-        self._settings = settings or EmbeddedSettings()
-        self._maker = DocumentMaker(self._settings)
+        self._maker = DocumentMaker()
         with _faults_named(folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
             self._known = noted_files(folder) or {}
             (Path(folder) / FILES_FILE).unlink(missing_ok=True)  # files are to change
             self._index = open_index(folder, create=True)
-            self._writer = self._index.writer(
-                max(self._settings.heap_bytes, 15_000_000 * self._settings.threads),
-                self._settings.threads,
-            )
+            # a task has one core
+            self._writer = self._index.writer(max(heap_bytes, _SMALLEST_HEAP), num_threads=1)
         self._is_open = True
         self._deleted = 0
 
     @classmethod
     def start_from(
-        cls, base: str, folder: str, settings: EmbeddedSettings | None = None
+        cls, base: str, folder: str, heap_bytes: int = _HEAP_BYTES
     ) -> EmbeddedIndexWriter:
         """A writer of a new folder with all that another one contains. Files are linked where
         the disk can, so that it takes a moment and no room."""
@@ -71,7 +71,7 @@ class EmbeddedIndexWriter:
         require_whole(base, deep=True)
         with _faults_named(folder):
             link_folder(base, folder)
-        return cls(folder, settings)
+        return cls(folder, heap_bytes)
 
     def add(self, fields: Mapping[str, object], *, replaces: bool = True) -> None:
         """Adds a document (its fields: record.py), in place of the one with the same URL; where
@@ -97,11 +97,6 @@ class EmbeddedIndexWriter:
             self._writer.commit()
         self._deleted = 0
 
-    def rollback(self) -> None:
-        """Forgets what was added and deleted since the last commit, also one on the way."""
-        with _faults_named(self.folder):
-            self._writer.rollback()
-
     def close(self) -> None:
         """Waits for what is done in the background and gives the folder free; what was not
         committed is lost."""
@@ -115,12 +110,7 @@ class EmbeddedIndexWriter:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
         if kind is None and self._is_open:
             self.commit()
         self.close()

@@ -18,10 +18,9 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.clean import run as clean
 from crawl.phases.clean.options import CleanOptions
-from crawl.phases.clean.run import CleanResult
 from crawl.phases.index import run as index
 from crawl.phases.index.options import IndexOptions
-from crawl.phases.index.run import IndexResult
+from crawl.phases.index.state import IndexResult
 from crawl.phases.index.tasks.outputs import committed_outputs
 from crawl.phases.parse import run as parse
 from crawl.phases.parse.options import ParseOptions
@@ -148,7 +147,7 @@ class IndexedCrawl:
         clock = ManualClock(NOW)
         return index.run(InProcess(), self.crawl_dir, self.config, chosen, clock)
 
-    def clean(self, **options_: Any) -> CleanResult:
+    def clean(self, **options_: Any) -> IndexResult:
         options = CleanOptions(**options_)
         return clean.run(InProcess(), self.crawl_dir, self.config, options, ManualClock(NOW))
 

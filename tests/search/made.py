@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from crawl.search.folders import EMBEDDED, EmbeddedFolders
+from crawl.search.folders import EMBEDDED, MANIFEST, EmbeddedFolders
 from crawl.search.index import EmbeddedIndex
 from crawl.search.writer import EmbeddedIndexWriter
 from crawl.storage.layout import bucket_of
+from crawl.storage.sealed_file import SealedFile
 from crawl.urls.parse import host_of
 
 PAGES: tuple[dict[str, object], ...] = (
@@ -76,7 +77,12 @@ def index_pages(
     for each in writers:
         each.commit()
         each.close()
-    folders.publish(names)
+    publish(folders, names)
+
+
+def publish(folders: EmbeddedFolders, names: Iterable[str]) -> None:
+    """Makes these folders the index."""
+    SealedFile(folders.folder, MANIFEST, unsealed=False).write({"folders": list(names)})
 
 
 def opened(crawl_dir: Path) -> EmbeddedIndex:

@@ -9,9 +9,9 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.hints import command, index_anew
 from crawl.model.derived_tables import INDEX
-from crawl.phases.index.settling import settle_index
 from crawl.phases.index.tasks.output_check import output_faults, unnoted_folders
 from crawl.phases.index.tasks.outputs import FOLDERS
+from crawl.phases.index.tasks.settle import settle_index
 from crawl.storage.checking import CheckFault, CheckProgress, CheckResult, check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair

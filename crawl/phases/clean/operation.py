@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import reported
 from crawl.operations.work import Work
 from crawl.phases.clean.options import CleanOptions
-from crawl.phases.index.shown import IndexingResult, render
+from crawl.phases.index.shown import IndexingResult, indexing_result, render
 
 if TYPE_CHECKING:
     from crawl.config import Config
@@ -35,11 +34,7 @@ def run(work: Work, options: CleanOptions) -> IndexingResult:
     require_unlocked(folder, work.config, steal_lock=options.steal_lock)
     with work.runner() as runner:
         index = driver.run(runner, directory, work.config, options, work.clock)
-    return IndexingResult(
-        **reported(index.report, remarks=(*index.remarks, *behind, index.took_over)),
-        index_snapshot=index.number,
-        documents=dict(index.documents),
-    )
+    return indexing_result(index, behind)
 
 
 def values(result: IndexingResult, asked: Asked) -> dict[str, Any]:
@@ -67,9 +62,6 @@ OPERATION = Operation(
 
     Run it after `crawl dedup` or when pages were purged; no segment is needed.
     """,
-    examples=(
-        "crawl clean mycrawl",
-        "crawl clean mycrawl --json -D index.writers=jsonl,tantivy",
-    ),
+    examples=("crawl clean mycrawl", "crawl clean mycrawl --json -D index.writers=jsonl,tantivy"),
     calls=("web.clean().documents",),
 )

@@ -16,8 +16,7 @@ class ExportOptions:
     """The options of export."""
 
     output: Annotated[
-        str,
-        option("The folder that the dataset is written to.", metavar="OUT", argument=True),
+        str, option("The folder that the dataset is written to.", metavar="OUT", argument=True)
     ]
     format: Annotated[
         ExportFormat,

@@ -11,20 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
-from math import gcd
+from operator import attrgetter
 
 from crawl.clock import Clock, as_text
 from crawl.config import Config
 from crawl.driver.empty_results import pages_remarks
 from crawl.driver.observed import observed
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-    SegmentRule,
-    choose_segments,
-    interrupted,
-    not_parsed,
-    require_some,
-)
+from crawl.driver.segment_choice import ChosenSegments, choose_segments, require_some
 from crawl.driver.timing import timed
 from crawl.errors import UsageError
 from crawl.hints import command
@@ -39,21 +32,14 @@ from crawl.phases.export.tasks.part import DATA, GONE, ExportJob, ExportTaskResu
 from crawl.phases.export.tasks.record import RecordMaker
 from crawl.phases.export.tasks.selection import SelectionJob, SelectionTask, select_shard
 from crawl.phases.export.values import ChunkUnit, ExportedFile, ExportFormat, TextKind
+from crawl.phases.index.choice import parsed_once
 from crawl.phases.index.rules import IndexRules
-from crawl.phases.index.tasks.decide import DecideJob
-from crawl.phases.index.tasks.keys import (
-    KeysJob,
-    KeysTask,
-    SegmentPart,
-    fetch_files_of,
-    parts_of,
-    send_keys,
-)
+from crawl.phases.index.tasks.decide import DecideJob, files_of_shard
+from crawl.phases.index.tasks.keys import KeysJob, exchange_keys
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.folder import Folder, absolute
 from crawl.storage.lock import Lock
-from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.segments import FETCH, PARSE
+from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import largest_first
 from crawl.tables.runner import Runner
 from crawl.telemetry.context import update_context
@@ -99,15 +85,7 @@ def choose(crawl_dir: CrawlDir, options: ExportOptions) -> ChosenSegments:
     """The segments to export; raises where there is none, or where a named one, or the
     snapshot, cannot be meant."""
     _Since.of(crawl_dir, crawl_dir.require_crawldb(), options.since)
-    rule = SegmentRule(
-        lacks=partial(not_parsed, crawl_dir),
-        unready=lambda segment: interrupted(crawl_dir, segment, FETCH, PARSE),
-        destination="the export",
-        verb="export",
-        third_person="exports",
-        participle="exported",
-        can_repeat=False,
-    )
+    rule = parsed_once(crawl_dir, "the export", ("export", "exports", "exported"))
     return require_some(choose_segments(crawl_dir, options.segments, {}, rule), crawl_dir, rule)
 
 
@@ -125,11 +103,10 @@ def run(
     update_context(segment=" ".join(choice.names))
     with locked(output, "export", config, clock, steal_lock=options.steal_lock) as lock:
         export_folder.require_room(output, overwrite=options.overwrite)
+        source = _Source(crawl_dir, crawldb, since, choice)
         with timed(report, "export", clock):
-            written = _export(
-                runner, crawl_dir, config, options, output, crawldb, since, choice, report
-            )
-        files = _publish(output, options, crawldb, since, choice, written, report, clock, lock)
+            written = _export(runner, config, options, source, report)
+        files = _publish(options, source, written, report, clock, lock)
     remarks = [*choice.remarks, *(since.remarks(choice) if since else ())]
     if report.counters["skipped.not_in_crawldb"]:
         remarks.append(
@@ -230,39 +207,39 @@ class _Since:
         return lines
 
 
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """What is exported."""
+
+    crawl_dir: CrawlDir
+    crawldb: Snapshot
+    since: _Since | None
+    choice: ChosenSegments
+
+
 def _export(
-    runner: Runner,
-    crawl_dir: CrawlDir,
-    config: Config,
-    options: ExportOptions,
-    output: Folder,
-    crawldb: Snapshot,
-    since: _Since | None,
-    choice: ChosenSegments,
-    report: Report,
+    runner: Runner, config: Config, options: ExportOptions, source: _Source, report: Report
 ) -> list[ExportTaskResult]:
-    parts = parts_of(choice.segments) or [SegmentPart(0, 0, "", crawl_dir.segments.folder)]
+    output, crawldb, since = _folder(options), source.crawldb, source.since
     shards = _shard_count(crawldb)
-    senders: list[KeysTask] = [*parts, *fetch_files_of(choice.segments)]
-    sent = runner.exchange(
-        partial(send_keys, KeysJob(shards, signatures=since is not None)),
-        largest_first(senders),
-        shards,
+    parts, sent = exchange_keys(
+        runner,
+        KeysJob(shards, signatures=since is not None),
+        source.choice.segments,
+        source.crawl_dir.segments.folder,
         "export: keys",
     )
     tasks = largest_first(
         SelectionTask(
             number,
-            _files_of(crawldb, number, shards),
-            _files_of(since.snapshot if since else None, number, shards),
+            files_of_shard(crawldb, number, shards),
+            files_of_shard(since.snapshot if since else None, number, shards),
         )
         for number in range(shards)
     )
+    selection = _selection_job(config, options, source, shards, len(parts))
     selected = sent.send(
-        partial(
-            select_shard,
-            _selection_job(crawl_dir, config, options, crawldb, since, choice, shards, len(parts)),
-        ),
+        partial(select_shard, selection),
         [(task.number, task) for task in tasks],
         len(parts),
         "export: select",
@@ -282,42 +259,26 @@ def _export(
     written: list[ExportTaskResult] = selected.run(
         partial(export_part, job), [(part.number, part) for part in busy], "export: write"
     )
-    for step in (sent, selected):
-        for counters in step.results():
-            report.counters += counters
-    for result in written:
-        report.counters += result.counters
+    for counters in (*sent.results(), *selected.results(), *(each.counters for each in written)):
+        report.counters += counters
     return written
 
 
 def _selection_job(
-    crawl_dir: CrawlDir,
-    config: Config,
-    options: ExportOptions,
-    crawldb: Snapshot,
-    since: _Since | None,
-    choice: ChosenSegments,
-    shards: int,
-    parts: int,
+    config: Config, options: ExportOptions, source: _Source, shards: int, parts: int
 ) -> SelectionJob:
-    folder = crawl_dir.crawldb.folder
+    folder, since, segments = source.crawl_dir.crawldb.folder, source.since, source.choice.segments
     filters = FilterChain.from_config(config) if options.filter else None
-    applied = tuple(segment.name in crawldb.applied for segment in choice.segments)
+    applied = tuple(segment.name in source.crawldb.applied for segment in segments)
     rules = IndexRules(delete_noindex=False)
     now = DecideJob(shards, parts, rules, applied, folder, None, filters)
     if since is None:
         return SelectionJob(now)
-    old = tuple(segment.name in since.segments for segment in choice.segments)
+    old = tuple(segment.name in since.segments for segment in segments)
     is_kept = since.snapshot is not None
-    before = DecideJob(
-        shards,
-        parts,
-        IndexRules(delete_noindex=False, uses_crawldb=is_kept),
-        old,
-        folder if is_kept else None,
-        None,
-        filters,
-    )
+    rules = IndexRules(delete_noindex=False, uses_crawldb=is_kept)
+    there = folder if is_kept else None
+    before = DecideJob(shards, parts, rules, old, there, None, filters)
     return SelectionJob(now, before, old)
 
 
@@ -326,14 +287,6 @@ def _shard_count(crawldb: Snapshot) -> int:
     least = max(_FEWEST_SHARDS, crawldb.rows // _SHARD_ROWS)
     fitting = (count for count in range(least, crawldb.buckets + 1) if crawldb.buckets % count == 0)
     return next(fitting, crawldb.buckets)
-
-
-def _files_of(snapshot: Snapshot | None, shard: int, shards: int) -> tuple[BucketFile, ...]:
-    """The files of a snapshot that may have URLs of a shard."""
-    if snapshot is None:
-        return ()
-    shared = gcd(shards, snapshot.buckets)
-    return tuple(file for file in snapshot.files if file.bucket % shared == shard % shared)
 
 
 def _require_few_files(config: Config, options: ExportOptions, pages: int) -> None:
@@ -346,17 +299,15 @@ def _require_few_files(config: Config, options: ExportOptions, pages: int) -> No
 
 
 def _publish(
-    output: Folder,
     options: ExportOptions,
-    crawldb: Snapshot,
-    since: _Since | None,
-    choice: ChosenSegments,
+    source: _Source,
     written: Sequence[ExportTaskResult],
     report: Report,
     clock: Clock,
     lock: Lock,
 ) -> tuple[ExportedFile, ...]:
-    files = tuple(sorted((file for each in written for file in each.files), key=_by_path))
+    output, since = _folder(options), source.since
+    files = tuple(sorted((file for each in written for file in each.files), key=attrgetter("path")))
     paths = [file.path for file in files]
     swept = export_folder.sweep(output, GONE, paths)
     if options.format is not ExportFormat.MARKDOWN:
@@ -372,9 +323,9 @@ def _publish(
             "text": options.text_kind.value,
             "chunk": options.chunk,
             "chunk_unit": options.chunk_unit.value if options.chunk else None,
-            "crawldb_snapshot": crawldb.number,
+            "crawldb_snapshot": source.crawldb.number,
             "since": since.number if since else None,
-            "segments": list(choice.names),
+            "segments": list(source.choice.names),
             "finished_at": as_text(report.finished_ms),
             "pages": report.counters["pages"],
             "records": report.counters["records"],
@@ -384,7 +335,3 @@ def _publish(
         },
     )
     return files
-
-
-def _by_path(file: ExportedFile) -> str:
-    return file.path

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
-from crawl.phases.index.settling import settle_index
+from crawl.phases.index.tasks.settle import settle_index
 from crawl.storage.crawl_dir import CrawlDir
 
 

@@ -17,8 +17,7 @@ from crawl.errors import UsageError
 from crawl.model.derived_tables import INDEX
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.returning import may_return
-from crawl.phases.index.tasks.output_places import check_places
-from crawl.phases.index.tasks.outputs import missed_segments
+from crawl.phases.index.tasks.outputs import check_places, missed_segments
 from crawl.phases.index.tasks.writers import WriterSpec
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
@@ -33,15 +32,8 @@ def choose(
     ledger = crawl_dir.dataset(INDEX).current()
     check_places(crawl_dir, specs, ledger, rebuild=options.rebuild)
     missed = missed_segments(ledger, [spec.id for spec in specs])
-    rule = SegmentRule(
-        lacks=partial(not_parsed, crawl_dir),
-        unready=lambda segment: interrupted(crawl_dir, segment, FETCH, PARSE),
-        destination="the index",
-        verb="index",
-        third_person="indexes",
-        participle="indexed",
-        can_repeat=False,  # an index of half a segment would say that it has the segment
-    )
+    # not again: an index of half a segment would say that it has the segment
+    rule = parsed_once(crawl_dir, "the index", ("index", "indexes", "indexed"))
     taken = {} if options.segments else _taken(crawl_dir, options, missed)
     chosen = choose_segments(crawl_dir, options.segments, taken, rule)
     if takes_what_is_new(options):
@@ -49,6 +41,17 @@ def choose(
     if not chosen.segments and looks_for_returning(crawl_dir, options):
         return chosen
     return require_some(chosen, crawl_dir, rule)
+
+
+def parsed_once(crawl_dir: CrawlDir, destination: str, words: tuple[str, str, str]) -> SegmentRule:
+    """What is taken in is a whole parse, and not again; `words`: verb, third person, participle."""
+    return SegmentRule(
+        partial(not_parsed, crawl_dir),
+        lambda segment: interrupted(crawl_dir, segment, FETCH, PARSE),
+        destination,
+        *words,
+        can_repeat=False,
+    )
 
 
 def takes_what_is_new(options: IndexOptions) -> bool:

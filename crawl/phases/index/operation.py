@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from crawl.errors import NothingToDo
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import reported
 from crawl.operations.work import Work
 from crawl.phases.index.options import IndexOptions
-from crawl.phases.index.shown import IndexingResult, render
+from crawl.phases.index.shown import IndexingResult, indexing_result, render
 
 if TYPE_CHECKING:
     from crawl.config import Config
@@ -47,11 +46,7 @@ def run(work: Work, options: IndexOptions) -> IndexingResult:
         require_unlocked(folder, work.config, steal_lock=options.steal_lock)
         with work.runner() as runner:
             index = driver.run(runner, directory, work.config, options, work.clock)
-    return IndexingResult(
-        **reported(index.report, index.segments, (*index.remarks, *behind, index.took_over)),
-        index_snapshot=index.number,
-        documents=dict(index.documents),
-    )
+    return indexing_result(index, behind)
 
 
 def values(result: IndexingResult, asked: Asked) -> dict[str, Any]:

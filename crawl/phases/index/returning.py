@@ -12,7 +12,7 @@ from crawl.config import Config
 from crawl.driver.segment_choice import ChosenSegments
 from crawl.phases.index.settings import INDEXER_SKIP_NOTMODIFIED
 from crawl.phases.index.state import IndexState, kept_out_files
-from crawl.phases.index.tasks.kept_out import KeptOutJob, KeptOutTask, returning_segments
+from crawl.phases.index.tasks.kept_out import KeptOutJob, returning_segments
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import LOOKED_AT, Snapshot
 from crawl.storage.segments import PARSE_DATA, Segment
@@ -42,11 +42,8 @@ def find_returning(
     runner: Runner, crawl_dir: CrawlDir, config: Config, index: IndexState, chosen: ChosenSegments
 ) -> ReturningPages:
     """Looks for them, in segments beside the chosen ones."""
-    tasks = largest_first(
-        KeptOutTask(noted, index.crawldb_files(shard))
-        for shard in range(index.shards)
-        if (noted := index.kept_out(shard))
-    )
+    shards = map(index.shard, range(index.shards))
+    tasks = largest_first(shard for shard in shards if shard.kept_out)
     job = KeptOutJob(
         index.kept_out_target.folder,
         crawl_dir.crawldb.folder,

@@ -9,70 +9,44 @@ if it went stale since: it was noted before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, replace
 from functools import partial
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.driver.empty_results import pages_remarks
 from crawl.driver.observed import observed
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-)
+from crawl.driver.segment_choice import ChosenSegments
 from crawl.driver.timing import timed
 from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
 from crawl.interfaces.chains import FilterChain
 from crawl.model.derived_tables import INDEX
 from crawl.model.report import Report
-from crawl.phases.index.choice import (
-    choose,
-    later_segments,
-    looks_for_returning,
-    takes_what_is_new,
-)
+from crawl.phases.index import settings
+from crawl.phases.index.choice import choose, later_segments, looks_for_returning, takes_what_is_new
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.returning import ReturningPages, find_returning
 from crawl.phases.index.rules import IndexRules
-from crawl.phases.index.settings import (
-    INDEX_MAX_INLINKS,
-    INDEXER_DELETE,
-    INDEXER_DELETE_FILTERED,
-    INDEXER_DELETE_NOINDEX,
-    INDEXER_SKIP_NOTMODIFIED,
-    PARSER_DELETE_FAILED_PARSE,
-)
-from crawl.phases.index.settling import settle_index
 from crawl.phases.index.state import (
+    IndexResult,
     IndexState,
     check_writers,
+    document_counts,
     refusals,
     writing_index,
 )
 from crawl.phases.index.tasks.assemble import AssembleJob, assemble_part
-from crawl.phases.index.tasks.decide import DecideJob, ShardTask
+from crawl.phases.index.tasks.decide import DecideJob
 from crawl.phases.index.tasks.decide_shard import IndexDecideJob, decide_shard
-from crawl.phases.index.tasks.deliver import (
-    LEDGER_LOST,
-    DeliverTask,
-    DeliverTaskResult,
-    deliver_shard,
-)
+from crawl.phases.index.tasks.deliver import LEDGER_LOST, DeliverTaskResult
 from crawl.phases.index.tasks.filter_chain import DocumentMaker
 from crawl.phases.index.tasks.inlinks import InlinkSource
 from crawl.phases.index.tasks.kept_out import KeptOutJob
-from crawl.phases.index.tasks.keys import (
-    KeysJob,
-    KeysTask,
-    SegmentPart,
-    fetch_files_of,
-    parts_of,
-    send_keys,
-)
-from crawl.phases.index.tasks.outputs import noted_outputs
-from crawl.phases.index.tasks.settle import SettledOutputs
-from crawl.phases.index.tasks.writers import WriterSpec, active_writers
+from crawl.phases.index.tasks.keys import KeysJob, exchange_keys
+from crawl.phases.index.tasks.settle import SettledOutputs, settle_index
+from crawl.phases.index.tasks.writers import WriterSpec, checked_writers
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.segments import Segment
@@ -81,23 +55,8 @@ from crawl.tables.runner import Runner
 from crawl.telemetry.context import update_context
 
 
-@dataclass(frozen=True, slots=True)
-class IndexResult:
-    """What the index is now. It is no state of the CrawlDb."""
-
-    number: int
-    """Of the ledger's snapshot."""
-    documents: Mapping[str, int]
-    """How many each writer has."""
-    report: Report
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    took_over: str | None
-
-
-def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpec]:
+def check(config: Config, options: IndexOptions) -> list[WriterSpec]:
     """Raises what is wrong with the settings, before anything is started; the active writers."""
-    options = options or IndexOptions()
     choice_count = sum((bool(options.segments), options.every, options.since is not None))
     if choice_count > 1:
         raise UsageError("name segments, or all of them, or those since a snapshot")
@@ -110,10 +69,7 @@ def check(config: Config, options: IndexOptions | None = None) -> list[WriterSpe
     DocumentMaker.from_config(config)
     if options.filter:
         FilterChain.from_config(config)
-    specs = active_writers(config, options.params or {})
-    for spec in specs:
-        spec.build(config)
-    return specs
+    return checked_writers(config, options.params)
 
 
 @observed("index")
@@ -142,7 +98,7 @@ def run(
             return replace(completed, took_over=transaction.lock.took_over)
         update_context(segment=" ".join(choice.names))
         new = check_writers(specs, config, transaction.base)
-        index = IndexState.of(crawl_dir, config, transaction, crawldb, specs)
+        index = IndexState(crawl_dir, config, transaction, crawldb, specs)
         old = ReturningPages()
         if looks_for_returning(crawl_dir, options):
             with timed(report, "returning", clock):
@@ -152,66 +108,45 @@ def run(
         beside = {segment.name: segment for segment in (*old.segments, *later)}
         with timed(report, "index", clock):
             kept_out, results = _index(
-                runner,
-                crawl_dir,
-                config,
-                options,
-                index,
-                specs,
-                choice,
-                beside,
-                old.job,
-                crawldb,
-                report,
+                runner, crawl_dir, config, options, index, choice, beside, old.job, report
             )
         refused = refusals(results.values(), report)
         if options.commit:
             with timed(report, "commit", clock):
-                for spec in specs:
-                    spec.build(config).commit()
+                index.commit()
         # of a segment that the CrawlDb does not have some pages may have to wait for it
         applied = crawldb.applied if crawldb else choice.names
-        snapshot, outputs = index.publish(
-            transaction,
-            crawl_dir,
-            specs,
+        snapshot = index.publish(
             results,
+            kept_out,
             report,
             clock,
-            kept_out,
             applying=[name for name in choice.names if name in applied],
             looked=takes_what_is_new(options) or options.every or options.rebuild,
             indexed=choice.names,
             returning=[segment.name for segment in old.segments],
         )
     remarks = [*settled.lines(), *choice.remarks, *([] if options.rebuild else new), *refused]
-    if report.counters["skipped.not_in_crawldb"]:
+    if absent := report.counters["skipped.not_in_crawldb"]:
         remarks.append(
-            f"{report.counters['skipped.not_in_crawldb']:,} pages are not in the CrawlDb and were"
-            f" not indexed: `{command('updatedb', crawl_dir.address)}` and index again, or"
-            " --no-crawldb"
+            f"{absent:,} pages are not in the CrawlDb and were not indexed:"
+            f" `{command('updatedb', crawl_dir.address)}` and index again, or --no-crawldb"
         )
     if old.lost:
         remarks.append(
             f"{old.lost:,} pages could be indexed again, but the segments that have their text are"
             " not here any more: they are indexed when they are next fetched"
         )
-    if report.counters[LEDGER_LOST]:
+    if lost := report.counters[LEDGER_LOST]:
         remarks.append(
-            f"the ledger of {report.counters[LEDGER_LOST]:,} shards was damaged and is made anew:"
+            f"the ledger of {lost:,} shards was damaged and is made anew:"
             " index writers that are servers may keep documents of pages that are gone"
         )
-    documents = {spec.id: sum(outputs[spec.id].documents.values()) for spec in specs}
+    documents = document_counts(snapshot, specs)
     if not any(documents.values()):
         remarks += pages_remarks(crawl_dir.address, "index", 0, report.counters)
-    return IndexResult(
-        snapshot.number,
-        documents,
-        report,
-        choice.names,
-        tuple(remarks),
-        transaction.lock.took_over,
-    )
+    took_over = transaction.lock.took_over
+    return IndexResult(snapshot.number, documents, report, choice.names, tuple(remarks), took_over)
 
 
 def settle(
@@ -236,11 +171,7 @@ def _settled_result(
     if not settled or ledger is None:
         return None
     report.finished_ms = clock.now_ms()
-    outputs = noted_outputs(ledger)
-    documents = {
-        spec.id: sum(outputs[spec.id].documents.values()) if spec.id in outputs else 0
-        for spec in specs
-    }
+    documents = document_counts(ledger, specs)
     return IndexResult(ledger.number, documents, report, (), tuple(settled.lines()), None)
 
 
@@ -250,35 +181,26 @@ def _index(
     config: Config,
     options: IndexOptions,
     index: IndexState,
-    specs: Sequence[WriterSpec],
     choice: ChosenSegments,
     beside: Mapping[str, Segment],
     returning: KeptOutJob | None,
-    crawldb: Snapshot | None,
     report: Report,
 ) -> tuple[dict[int, tuple[BucketFile, ...]], dict[int, DeliverTaskResult]]:
     """What is noted of pages that are kept out, and what was delivered, of each shard. Segments
     `beside` the chosen ones were indexed before: of them the pages count that are in a chosen one
     too, or return."""
     segments = sorted([*choice.segments, *beside.values()], key=lambda segment: segment.name)
-    parts = parts_of(segments) or [
-        SegmentPart(0, 0, "", crawl_dir.segments.folder)  # deletions pass through some part
-    ]
-    senders: list[KeysTask] = [*parts, *fetch_files_of(segments)]
-    sent = runner.exchange(
-        partial(send_keys, KeysJob(index.shards)),
-        largest_first(senders),
-        index.shards,
-        "index: keys",
+    parts, sent = exchange_keys(
+        runner, KeysJob(index.shards), segments, crawl_dir.segments.folder, "index: keys"
     )
-    applied = crawldb.applied if crawldb else {}
+    applied = index.crawldb.applied if index.crawldb else {}
     pages = DecideJob(
         index.shards,
         len(parts),
         rules_of(config, options),
         tuple(segment.name in applied for segment in segments),
-        crawl_dir.crawldb.folder if crawldb else None,
-        InlinkSource.of(crawl_dir, config[INDEX_MAX_INLINKS]),
+        crawl_dir.crawldb.folder if index.crawldb else None,
+        InlinkSource.of(crawl_dir, config[settings.INDEX_MAX_INLINKS]),
         FilterChain.from_config(config) if options.filter else None,
     )
     decide = IndexDecideJob(
@@ -289,13 +211,7 @@ def _index(
         returning,
     )
     shards = largest_first(
-        ShardTask(
-            number,
-            index.crawldb_files(number),
-            () if options.rebuild else index.kept_out(number),
-            None if options.rebuild else index.ledger(number),
-        )
-        for number in range(index.shards)
+        index.shard(number, anew=options.rebuild) for number in range(index.shards)
     )
     decided = sent.send(
         partial(decide_shard, decide),
@@ -306,7 +222,7 @@ def _index(
     assemble = AssembleJob(
         index.shards,
         DocumentMaker.from_config(config),
-        config[INDEXER_DELETE_FILTERED],
+        config[settings.INDEXER_DELETE_FILTERED],
         options.binary_content,
         options.base64,
     )
@@ -316,41 +232,25 @@ def _index(
         index.shards,
         "index: assemble",
     )
-    job = index.deliver_job(crawl_dir, config, specs, rebuild=options.rebuild)
-    counts = made.row_counts()
-    tasks = [
-        task for task in index.tasks() if options.rebuild or counts[task.number] or task.unsettled
-    ]
-    results = made.run(
-        partial(deliver_shard, job), [(task.number, task) for task in tasks], "index: deliver"
-    )
-    for step in (sent, made):
-        for counters in step.results():
-            report.counters += counters
+    delivered = index.deliver(made, report, "index: deliver", rebuild=options.rebuild)
+    for counters in (*sent.results(), *made.results()):
+        report.counters += counters
     kept_out = {}
     for shard, each in zip(shards, decided.results(), strict=True):
         report.counters += each.counters
         kept_out[shard.number] = each.kept_out
-    return kept_out, _collect_results(tasks, results, report)
+    return kept_out, delivered
 
 
 def rules_of(config: Config, options: IndexOptions) -> IndexRules:
     """What options and configuration say about pages that are not to be added."""
-    deletes = config[INDEXER_DELETE] if options.delete_gone is None else options.delete_gone
+    deletes = (
+        config[settings.INDEXER_DELETE] if options.delete_gone is None else options.delete_gone
+    )
     return IndexRules(
         delete_gone=deletes,
-        delete_noindex=config[INDEXER_DELETE_NOINDEX],
-        delete_parse_failed=config[PARSER_DELETE_FAILED_PARSE],
-        skip_not_modified=config[INDEXER_SKIP_NOTMODIFIED],
+        delete_noindex=config[settings.INDEXER_DELETE_NOINDEX],
+        delete_parse_failed=config[settings.PARSER_DELETE_FAILED_PARSE],
+        skip_not_modified=config[settings.INDEXER_SKIP_NOTMODIFIED],
         uses_crawldb=options.crawldb,
     )
-
-
-def _collect_results(
-    tasks: Iterable[DeliverTask], results: Iterable[DeliverTaskResult], report: Report
-) -> dict[int, DeliverTaskResult]:
-    by_shard: dict[int, DeliverTaskResult] = {}
-    for task, result in zip(tasks, results, strict=True):
-        report.counters += result.counters
-        by_shard[task.number] = result
-    return by_shard

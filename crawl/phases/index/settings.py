@@ -6,22 +6,22 @@ from typing import Any
 
 from crawl.config import Property, boolean, file, integer, string_list
 
-INDEXINGFILTER_ORDER: Property[tuple[str, ...]] = string_list(
+INDEXINGFILTER_ORDER = string_list(
     "indexingfilter.order",
     ("basic", "anchor", "more", "language", "canonical", "fields"),
     "The indexing filters, in the order of application.",
 )
-INDEX_WRITERS: Property[tuple[str, ...]] = string_list(
+INDEX_WRITERS = string_list(
     "index.writers",
     ("tantivy",),
     "The index writers that documents go to: names of plugins, or ids of index.writers.file.",
 )
-INDEX_WRITERS_FILE: Property[str] = file(
+INDEX_WRITERS_FILE = file(
     "index.writers.file",
     "index-writers.toml",
     "Parameters, field mapping and routing of index writers.",
 )
-INDEX_SHARDS: Property[int] = integer(
+INDEX_SHARDS = integer(
     "index.shards",
     8,
     "Parts of a new index, each a task's work and a file or folder of each writer; the greatest"
@@ -29,35 +29,35 @@ INDEX_SHARDS: Property[int] = integer(
     minimum=1,
     maximum=65536,
 )
-INDEX_MAX_INLINKS: Property[int] = integer(
+INDEX_MAX_INLINKS = integer(
     "index.max.inlinks",
     1000,
     "Links to a page that indexing filters are shown, at most.",
     unit="links",
     minimum=0,
 )
-INDEXER_DELETE: Property[bool] = boolean(
+INDEXER_DELETE = boolean(
     "indexer.delete",
     False,
     "index deletes documents of pages that are gone, redirected, orphaned or duplicates;"
     " --delete-gone sets it.",
 )
-INDEXER_DELETE_NOINDEX: Property[bool] = boolean(
+INDEXER_DELETE_NOINDEX = boolean(
     "indexer.delete.robots.noindex",
     True,  # Nutch's false leaves the document of a page that has asked to be taken out
     "index deletes documents of pages that ask not to be indexed; they are never added.",
 )
-PARSER_DELETE_FAILED_PARSE: Property[bool] = boolean(
+PARSER_DELETE_FAILED_PARSE = boolean(
     "parser.delete.failed.parse",
     False,
     "index deletes documents of pages that can no longer be parsed.",
 )
-INDEXER_DELETE_FILTERED: Property[bool] = boolean(
+INDEXER_DELETE_FILTERED = boolean(
     "indexer.delete.skipped.by.indexingfilter",
     False,
     "index deletes documents of pages that an indexing filter drops.",
 )
-INDEXER_SKIP_NOTMODIFIED: Property[bool] = boolean(
+INDEXER_SKIP_NOTMODIFIED = boolean(
     "indexer.skip.notmodified",
     False,
     "index passes over pages that the CrawlDb has as not modified.",

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from crawl.operations.operation import Asked
-from crawl.operations.results import PhaseResult
+from crawl.operations.results import PhaseResult, reported
 from crawl.operations.view import Note, Table, View
+
+if TYPE_CHECKING:
+    from crawl.phases.index.state import IndexResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +22,15 @@ class IndexingResult(PhaseResult):
     """The number of the index's new state."""
     documents: Mapping[str, int] = field(default_factory=dict)
     """How many documents each index writer has now."""
+
+
+def indexing_result(index: IndexResult, behind: Iterable[str]) -> IndexingResult:
+    """The result by what the driver says, with lines on what it was not up to date with."""
+    return IndexingResult(
+        **reported(index.report, index.segments, (*index.remarks, *behind, index.took_over)),
+        index_snapshot=index.number,
+        documents=dict(index.documents),
+    )
 
 
 _REASONS = ("skipped.", "deleted.", "stale.", "plugin_errors.", "indexing_filters_dropped.")

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import partial
 from math import gcd
 from typing import Any
 
@@ -15,11 +16,18 @@ from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.model.derived_tables import INDEX, INDEX_KEPT_OUT
 from crawl.model.report import Report
 from crawl.phases.index.settings import INDEX_SHARDS
-from crawl.phases.index.tasks.deliver import DeliverJob, DeliverTask, DeliverTaskResult
-from crawl.phases.index.tasks.output_places import check_places
+from crawl.phases.index.tasks.decide import ShardTask, files_of_shard
+from crawl.phases.index.tasks.deliver import (
+    DeliverJob,
+    DeliverTask,
+    DeliverTaskResult,
+    deliver_shard,
+)
 from crawl.phases.index.tasks.outputs import (
     OUTPUTS,
+    ShardOutput,
     WriterOutput,
+    check_places,
     missed_segments,
     noted_outputs,
     output_address,
@@ -30,10 +38,10 @@ from crawl.phases.index.tasks.settle import SettledOutputs, settle_outputs
 from crawl.phases.index.tasks.writers import WriterSpec
 from crawl.printable import printable
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder
 from crawl.storage.manifest import LOOKED_AT, BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 from crawl.tables.bucket_files import BucketTarget, largest_first
+from crawl.tables.exchange import Exchange
 
 _KEEP = 1
 """Snapshots of the ledger: an older one would name files that are swept away, so that nobody who
@@ -70,8 +78,24 @@ def writing_index(
         yield transaction, settle_outputs(crawl_dir, specs, transaction.base)
 
 
-def _folders(crawl_dir: CrawlDir, specs: Iterable[WriterSpec]) -> list[tuple[str, Folder]]:
-    return [(spec.id, output_folder(crawl_dir, spec)) for spec in specs]
+@dataclass(frozen=True, slots=True)
+class IndexResult:
+    """What the index is now. It is no state of the CrawlDb."""
+
+    number: int
+    """Of the ledger's snapshot."""
+    documents: Mapping[str, int]
+    """How many each writer has."""
+    report: Report
+    segments: tuple[str, ...]
+    remarks: tuple[str, ...]
+    took_over: str | None
+
+
+def document_counts(ledger: Snapshot, specs: Iterable[WriterSpec]) -> dict[str, int]:
+    """How many documents each of these writers has."""
+    outputs = noted_outputs(ledger)
+    return {spec.id: outputs[spec.id].count if spec.id in outputs else 0 for spec in specs}
 
 
 def check_writers(specs: Sequence[WriterSpec], config: Config, base: Snapshot | None) -> list[str]:
@@ -82,8 +106,7 @@ def check_writers(specs: Sequence[WriterSpec], config: Config, base: Snapshot | 
     for spec in specs:
         writer = spec.build(config)
         writer.check()
-        output = outputs.get(spec.id)
-        count = sum(output.documents.values()) if output else 0
+        count = outputs[spec.id].count if spec.id in outputs else 0
         if count and getattr(writer, "is_new", False):
             lines.append(
                 f"{spec.id}: the index was not there and has been made; the {count:,} documents"
@@ -109,142 +132,136 @@ def refusals(done: Iterable[DeliverTaskResult], report: Report) -> list[str]:
     return lines
 
 
-@dataclass(frozen=True)
 class IndexState:
     """The index before a phase works on it."""
 
-    base: Snapshot | None
-    shards: int
-    crawldb: Snapshot | None
-    target: BucketTarget
-    """Of the ledger."""
-    kept_out_target: BucketTarget
-    unsettled: Mapping[str, tuple[Folder, tuple[str, ...]]] = field(default_factory=dict)
-    """Notes of what jobs that died may have sent to servers, by writer."""
-    job: str = field(default_factory=new_job)
-
-    @classmethod
-    def of(
-        cls,
+    def __init__(
+        self,
         crawl_dir: CrawlDir,
         config: Config,
         transaction: Transaction,
         crawldb: Snapshot | None,
         specs: Sequence[WriterSpec],
-    ) -> IndexState:
-        base = transaction.base
-        if base is not None:
-            shards = base.buckets
+    ) -> None:
+        self._crawl_dir = crawl_dir
+        self._config = config
+        self._transaction = transaction
+        self._specs = tuple(specs)
+        self._folders = {spec.id: output_folder(crawl_dir, spec) for spec in specs}
+        self._unsettled = {writer: note_names(folder) for writer, folder in self._folders.items()}
+        """Notes of what jobs that died may have sent to servers, by writer."""
+        self._job = new_job()
+        self.base = transaction.base
+        self.crawldb = crawldb
+        if self.base is not None:
+            self.shards = self.base.buckets
         else:
             buckets = crawldb.buckets if crawldb else config[CRAWLDB_BUCKETS]
-            shards = gcd(config[INDEX_SHARDS], buckets)
-        target = BucketTarget(INDEX, transaction.folder, transaction.place)
-        kept_out = BucketTarget(INDEX_KEPT_OUT, transaction.folder, transaction.place, stem="kept")
-        unsettled = {
-            writer: (folder, names)
-            for writer, folder in _folders(crawl_dir, specs)
-            if (names := tuple(note_names(folder)))
-        }
-        return cls(base, shards, crawldb, target, kept_out, unsettled)
+            self.shards = gcd(config[INDEX_SHARDS], buckets)
+        self.kept_out_target = BucketTarget(
+            INDEX_KEPT_OUT, transaction.folder, transaction.place, stem="kept"
+        )
 
-    def crawldb_files(self, shard: int) -> tuple[BucketFile, ...]:
-        """The CrawlDb's files that may have URLs of a shard."""
-        if self.crawldb is None:
-            return ()
-        shared = gcd(self.shards, self.crawldb.buckets)
-        return tuple(file for file in self.crawldb.files if file.bucket % shared == shard % shared)
+    def shard(self, number: int, *, anew: bool = False) -> ShardTask:
+        """A shard as it is; `anew`: as if nothing had been indexed yet."""
+        crawldb = files_of_shard(self.crawldb, number, self.shards)
+        if anew:
+            return ShardTask(number, crawldb)
+        unsettled = tuple(self._unsettled_of(number).values())
+        return ShardTask(number, crawldb, self._kept_out(number), self._ledger(number), unsettled)
 
-    def ledger(self, shard: int) -> BucketFile | None:
+    def _ledger(self, shard: int) -> BucketFile | None:
         files = self.base.files_of(shard) if self.base else ()
         return files[0] if files else None
 
-    def kept_out(self, shard: int) -> tuple[BucketFile, ...]:
+    def _kept_out(self, shard: int) -> tuple[BucketFile, ...]:
         """What is noted of pages that are kept out of the index."""
         return tuple(file for file in kept_out_files(self.base) if file.bucket == shard)
 
-    def unsettled_of(self, shard: int) -> dict[str, UnsettledUrls]:
+    def _unsettled_of(self, shard: int) -> dict[str, UnsettledUrls]:
         """What jobs that died may have sent of a shard, by writer."""
         found = {
-            writer: UnsettledUrls.of_shard(folder, names, self.shards, shard)
-            for writer, (folder, names) in self.unsettled.items()
+            writer: UnsettledUrls.of_shard(self._folders[writer], names, self.shards, shard)
+            for writer, names in self._unsettled.items()
         }
         return {writer: each for writer, each in found.items() if each is not None}
 
-    def tasks(self) -> list[DeliverTask]:
+    def deliver(
+        self, documents: Exchange[Any], report: Report, step: str, *, rebuild: bool = False
+    ) -> dict[int, DeliverTaskResult]:
+        """Gives the writers what was sent to each shard; what came of the shards that were worked
+        on. `rebuild`: writers begin anew."""
+        target = BucketTarget(INDEX, self._transaction.folder, self._transaction.place)
+        job = DeliverJob(
+            self._specs, self._config, target, self._folders, rebuild, self._job, self.shards
+        )
+        counts = documents.row_counts()
+        tasks = [task for task in self._tasks() if rebuild or counts[task.number] or task.unsettled]
+        results: list[DeliverTaskResult] = documents.run(
+            partial(deliver_shard, job), [(task.number, task) for task in tasks], step
+        )
+        for result in results:
+            report.counters += result.counters
+        return {task.number: result for task, result in zip(tasks, results, strict=True)}
+
+    def _tasks(self) -> list[DeliverTask]:
         """Every shard as it is, the largest first."""
         outputs = noted_outputs(self.base)
         return largest_first(
             DeliverTask(
                 number,
-                self.ledger(number),
+                self._ledger(number),
                 {
-                    writer: each.shards[number]
+                    writer: ShardOutput(each.shards[number], each.sums.get(number))
                     for writer, each in outputs.items()
                     if number in each.shards
                 },
-                self.unsettled_of(number),
-                {
-                    writer: each.sums[number]
-                    for writer, each in outputs.items()
-                    if number in each.sums
-                },
+                self._unsettled_of(number),
             )
             for number in range(self.shards)
         )
 
-    def deliver_job(
-        self,
-        crawl_dir: CrawlDir,
-        config: Config,
-        specs: Sequence[WriterSpec],
-        *,
-        rebuild: bool = False,
-    ) -> DeliverJob:
-        folders = dict(_folders(crawl_dir, specs))
-        return DeliverJob(
-            tuple(specs), config, self.target, folders, rebuild, self.job, self.shards
-        )
+    def commit(self) -> None:
+        """Has each writer make visible what it was given."""
+        for spec in self._specs:
+            spec.build(self._config).commit()
 
     def publish(
         self,
-        transaction: Transaction,
-        crawl_dir: CrawlDir,
-        specs: Sequence[WriterSpec],
         done: Mapping[int, DeliverTaskResult],
+        kept_out: Mapping[int, tuple[BucketFile, ...]],
         report: Report,
         clock: Clock,
-        kept_out: Mapping[int, tuple[BucketFile, ...]],
         *,
         applying: Iterable[str] = (),
         looked: bool = False,
         indexed: Iterable[str] = (),
         returning: Iterable[str] = (),
-    ) -> tuple[Snapshot, dict[str, WriterOutput]]:
+    ) -> Snapshot:
         """Makes what was delivered the state; shards that nobody worked on stay as they are.
         `looked`: no page is kept out any more that the CrawlDb does not keep out. `indexed`: the
         segments of which all pages were asked for; `returning`: those of which some were."""
-        addresses = {spec.id: output_address(spec) for spec in specs}
-        outputs = self._outputs(addresses, done, frozenset(indexed), frozenset(returning))
+        outputs = self._outputs(done, frozenset(indexed), frozenset(returning))
         files = [
             file
             for shard in range(self.shards)
             for file in (
-                done[shard].ledger if shard in done else filter(None, [self.ledger(shard)])
+                done[shard].ledger if shard in done else filter(None, [self._ledger(shard)])
             )
         ]
         kept = [
             file
             for shard in range(self.shards)
-            for file in (kept_out[shard] if shard in kept_out else self.kept_out(shard))
+            for file in (kept_out[shard] if shard in kept_out else self._kept_out(shard))
         ]
         report.counters["kept_out"] += sum(file.rows for file in kept)
         report.finished_ms = clock.now_ms()
         notes: dict[str, Any] = {
             OUTPUTS: {writer: each.as_note() for writer, each in sorted(outputs.items())},
-            JOB: self.job,
+            JOB: self._job,
             LOOKED_AT: _looked_at(self.crawldb if looked else None, self.base),
         }
-        snapshot = transaction.publish(
+        snapshot = self._transaction.publish(
             files,
             report,
             buckets=self.shards,
@@ -253,20 +270,20 @@ class IndexState:
             applying=applying,
             attached={INDEX_KEPT_OUT.name: kept},
         )
-        for folder, names in self.unsettled.values():
+        for writer, names in self._unsettled.items():
             for name in names:
-                folder.delete(name)
-        settle_outputs(crawl_dir, specs, snapshot)
-        return snapshot, outputs
+                self._folders[writer].delete(name)
+        settle_outputs(self._crawl_dir, self._specs, snapshot)
+        return snapshot
 
     def _outputs(
         self,
-        addresses: Mapping[str, str],
         done: Mapping[int, DeliverTaskResult],
         indexed: frozenset[str],
         returning: frozenset[str],
     ) -> dict[str, WriterOutput]:
         before = noted_outputs(self.base)
+        addresses = {spec.id: output_address(spec) for spec in self._specs}
         missed = missed_segments(self.base, {*before, *addresses})
         found: dict[str, WriterOutput] = {}
         for writer in {*before, *addresses}:
@@ -276,10 +293,10 @@ class IndexState:
             for shard, result in done.items():
                 shards.pop(shard, None)
                 sums.pop(shard, None)
-                if writer in result.outputs:
-                    shards[shard] = result.outputs[writer]
-                if writer in result.sums:
-                    sums[shard] = result.sums[writer]
+                if output := result.outputs.get(writer):
+                    shards[shard] = output.name
+                    if output.sum is not None:
+                        sums[shard] = output.sum
                 documents[shard] = result.documents.get(writer, 0)
             address = addresses.get(writer, present.address)
             lacking = set(missed.get(writer, ()))

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from crawl.config import Config, Property, boolean
+from crawl.config import Config, boolean
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 from crawl.urls.parse import host_of
@@ -17,7 +15,7 @@ DEDUPLICATE = boolean(
 class AnchorIndexingFilter(IndexingFilter):
     """Field anchor, a list."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (DEDUPLICATE,)
+    properties = (DEDUPLICATE,)
 
     def __init__(self, config: Config) -> None:
         self._deduplicate = config[DEDUPLICATE]

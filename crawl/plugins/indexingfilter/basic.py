@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean, integer
+from crawl.config import Config, boolean, integer
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.maincontent.rest_text import rest_of
 from crawl.model.documents import IndexDocument
@@ -47,16 +46,11 @@ def iso_time(moment_ms: int) -> str:
 class BasicIndexingFilter(IndexingFilter):
     """What every document has."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        MAX_TITLE,
-        MAX_CONTENT,
-        MAIN_TEXT,
-        ADD_DOMAIN,
-    )
+    properties = (MAX_TITLE, MAX_CONTENT, MAIN_TEXT, ADD_DOMAIN)
 
     def __init__(self, config: Config) -> None:
-        self._title = _end(config[MAX_TITLE])
-        self._content = _end(config[MAX_CONTENT])
+        self._title = end_of(config[MAX_TITLE])
+        self._content = end_of(config[MAX_CONTENT])
         self._main_text = config[MAIN_TEXT]
         self._domain = config[ADD_DOMAIN]
 
@@ -82,5 +76,6 @@ class BasicIndexingFilter(IndexingFilter):
             document.rest = rest_of(parse.text, main)[: self._content]
 
 
-def _end(most: int) -> int | None:
+def end_of(most: int) -> int | None:
+    """Where what is indexed ends; None: nowhere."""
     return None if most < 0 else most

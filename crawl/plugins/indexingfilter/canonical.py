@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from crawl.config import Config, Property, boolean
+from crawl.config import Config, boolean
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 from crawl.urls.parse import host_of
@@ -20,7 +18,7 @@ class CanonicalIndexingFilter(IndexingFilter):
     """Field canonical where it is another URL than the page's. A page of one host cannot have
     another host's page take its place."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (DROP,)
+    properties = (DROP,)
 
     def __init__(self, config: Config) -> None:
         self._drops = config[DROP]

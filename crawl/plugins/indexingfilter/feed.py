@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from crawl.config import Config
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 
@@ -18,9 +17,6 @@ _FIELDS = {
 
 class FeedIndexingFilter(IndexingFilter):
     """Of documents inside a feed, whose parse bears `feed` in its metadata."""
-
-    def __init__(self, config: Config) -> None:
-        pass
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
         metadata = page.parse.metadata

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import FieldValue, IndexDocument
 from crawl.parsing.fields.kinds import FieldValue as StoredValue
@@ -16,7 +14,7 @@ from crawl.parsing.fields.stored import value_of
 class FieldsIndexingFilter(IndexingFilter):
     """Numbers stay numbers; dates are text by ISO 8601, and lists are lists of texts."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE,)
+    properties = (FILE,)
 
     def __init__(self, config: Config) -> None:
         self._columns = field_rules(config).columns()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from crawl.config import Config
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 from crawl.urls.domains import registered_domain, tld
@@ -10,9 +9,6 @@ from crawl.urls.domains import registered_domain, tld
 
 class HostIndexingFilter(IndexingFilter):
     """Fields host, domain, subdomain (without the domain) and tld."""
-
-    def __init__(self, config: Config) -> None:
-        pass
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
         if not page.host:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from crawl.config import Config
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 
 
 class LanguageIndexingFilter(IndexingFilter):
     """Field lang, `unknown` where no language was found, as in Nutch."""
-
-    def __init__(self, config: Config) -> None:
-        pass
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
         document.fields["lang"] = page.parse.language or "unknown"

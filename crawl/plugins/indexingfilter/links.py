@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean
+from crawl.config import Config, boolean
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 from crawl.urls.parse import host_of
@@ -22,12 +21,8 @@ HOSTS_ONLY = boolean("index.links.hosts.only", False, "The links' hosts instead 
 class LinksIndexingFilter(IndexingFilter):
     """Fields outlinks and inlinks."""
 
-    needs_outlinks: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        OUT_HOSTS_IGNORED,
-        IN_HOSTS_IGNORED,
-        HOSTS_ONLY,
-    )
+    needs_outlinks = True
+    properties = (OUT_HOSTS_IGNORED, IN_HOSTS_IGNORED, HOSTS_ONLY)
 
     def __init__(self, config: Config) -> None:
         self._ignores_out = config[OUT_HOSTS_IGNORED]

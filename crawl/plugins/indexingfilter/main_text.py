@@ -8,7 +8,7 @@ from __future__ import annotations
 from crawl.config import Config
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexingfilter.basic import MAX_CONTENT
+from crawl.plugins.indexingfilter.basic import MAX_CONTENT, end_of
 
 
 class MainTextIndexingFilter(IndexingFilter):
@@ -18,8 +18,7 @@ class MainTextIndexingFilter(IndexingFilter):
     properties = (MAX_CONTENT,)
 
     def __init__(self, config: Config) -> None:
-        most = config[MAX_CONTENT]
-        self._end = None if most < 0 else most
+        self._end = end_of(config[MAX_CONTENT])
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
         if page.parse.main_text:

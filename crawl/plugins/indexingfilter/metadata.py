@@ -5,27 +5,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, string_list, text
+from crawl.config import Config, string_list, text
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 
-PARSE_MD: Property[tuple[str, ...]] = string_list(
+PARSE_MD = string_list(
     "index.parse.md",
     ("metatag.description", "metatag.keywords"),
     "Metadata of the parse that become fields; * for all.",
 )
-CONTENT_MD: Property[tuple[str, ...]] = string_list(
+CONTENT_MD = string_list(
     "index.content.md", (), "Headers of the response that become fields; * for all."
 )
-DB_MD: Property[tuple[str, ...]] = string_list(
-    "index.db.md", (), "Metadata of the CrawlDb that become fields; * for all."
-)
-SEPARATOR: Property[str] = text(
+DB_MD = string_list("index.db.md", (), "Metadata of the CrawlDb that become fields; * for all.")
+SEPARATOR = text(
     "index.metadata.separator", "", "Parts values that become several; empty: none is parted."
 )
-MULTIVALUED: Property[tuple[str, ...]] = string_list(
+MULTIVALUED = string_list(
     "index.metadata.multivalued.fields", (), "Metadata whose values are parted."
 )
 
@@ -33,14 +30,8 @@ MULTIVALUED: Property[tuple[str, ...]] = string_list(
 class MetadataIndexingFilter(IndexingFilter):
     """Fields bear the names of the entries, lower-case."""
 
-    needs_headers: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        PARSE_MD,
-        CONTENT_MD,
-        DB_MD,
-        SEPARATOR,
-        MULTIVALUED,
-    )
+    needs_headers = True
+    properties = (PARSE_MD, CONTENT_MD, DB_MD, SEPARATOR, MULTIVALUED)
 
     def __init__(self, config: Config) -> None:
         self._parse = _names(config[PARSE_MD])

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from email.utils import parsedate_to_datetime
-from typing import Any, ClassVar
 from urllib.parse import unquote
 
-from crawl.config import Config, Property, boolean
+from crawl.config import Config, boolean
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexingfilter.basic import iso_time
@@ -27,8 +26,8 @@ _FILE_NAME = re.compile(
 class MoreIndexingFilter(IndexingFilter):
     """`date` is when the page says that it was changed, or else when it was fetched."""
 
-    needs_headers: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (MIME_PARTS,)
+    needs_headers = True
+    properties = (MIME_PARTS,)
 
     def __init__(self, config: Config) -> None:
         self._parts = config[MIME_PARTS]

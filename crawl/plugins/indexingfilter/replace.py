@@ -9,17 +9,17 @@ RE2's expressions through Arrow: none takes longer than the text is long.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, text
+from crawl.config import Config, text
 from crawl.errors import ConfigError
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 
-RULES: Property[str] = text(
+RULES = text(
     "index.replace.regexp",
     "",
     "One rule a line: FIELD=/expression/replacement/flags, for all hosts or, behind a line"
@@ -41,7 +41,7 @@ class _Rule:
 class ReplaceIndexingFilter(IndexingFilter):
     """Rules in their order."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (RULES,)
+    properties = (RULES,)
 
     def __init__(self, config: Config) -> None:
         self._rules = _read(config[RULES])

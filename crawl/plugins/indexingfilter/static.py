@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from crawl.config import Config, Property, string_list
+from crawl.config import Config, string_list
 from crawl.errors import ConfigError
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 
-FIELDS: Property[tuple[str, ...]] = string_list(
+FIELDS = string_list(
     "index.static", (), "Fields of every document: name:value; a name given twice has two values."
 )
 
@@ -17,7 +15,7 @@ FIELDS: Property[tuple[str, ...]] = string_list(
 class StaticIndexingFilter(IndexingFilter):
     """What `index.static` says."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (FIELDS,)
+    properties = (FIELDS,)
 
     def __init__(self, config: Config) -> None:
         self._fields: list[tuple[str, str]] = []

@@ -5,14 +5,13 @@ items of microdata say by themselves becomes jsonld_headline and microdata_name.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, string_list
+from crawl.config import Config, string_list
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.documents import IndexDocument
 from crawl.parsing.structured import json_ld_items, microdata_items
 
-PREFIXES: Property[tuple[str, ...]] = string_list(
+PREFIXES = string_list(
     "index.structured.prefixes",
     ("og:", "article:", "twitter:", "jsonld.", "microdata.", "dc."),
     "Metadata of the parse whose names begin so become fields.",
@@ -26,7 +25,7 @@ _METATAG = "metatag."
 class StructuredIndexingFilter(IndexingFilter):
     """Fields are called as the metadata is, with `_` for what no index takes in a name."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (PREFIXES,)
+    properties = (PREFIXES,)
 
     def __init__(self, config: Config) -> None:
         self._prefixes = tuple(prefix.lower() for prefix in config[PREFIXES])

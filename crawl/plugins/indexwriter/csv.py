@@ -17,8 +17,7 @@ from crawl.errors import ConfigError, StorageError
 from crawl.hints import index_anew
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
-from crawl.plugins.indexwriter.shared.line_writer import LineShard
+from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, LineShard
 from crawl.printable import is_formula, without_controls
 
 _FIELDS = ("id", "title", "content")
@@ -30,11 +29,7 @@ class CsvIndexWriter(FileIndexWriter):
     `header` (true), `max_field_length` (0: any), `escape_formulas` (false)."""
 
     known: ClassVar[tuple[str, ...]] = (
-        "fields",
-        "separator",
-        "value_separator",
-        "header",
-        "max_field_length",
+        *("fields", "separator", "value_separator", "header", "max_field_length"),
         "escape_formulas",
     )
 
@@ -76,7 +71,7 @@ class CsvIndexWriter(FileIndexWriter):
 
 class _CsvShard(LineShard):
     def __init__(self, shard: Shard, writer: CsvIndexWriter) -> None:
-        super().__init__(OpenedFiles(shard, ".csv"))
+        super().__init__(shard, ".csv")
         self._writer = writer
         if writer.header:
             head = writer.line(list(writer.fields))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from crawl.interfaces.indexwriter import Shard
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
+from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, FileShard
 from crawl.printable import without_controls
 
 
@@ -15,13 +15,10 @@ class DummyIndexWriter(FileIndexWriter):
     """Parameters: `path`."""
 
     def open(self, shard: Shard) -> _DummyShard:
-        return _DummyShard(shard)
+        return _DummyShard(shard, ".txt")
 
 
-class _DummyShard:
-    def __init__(self, shard: Shard) -> None:
-        self._files = OpenedFiles(shard, ".txt")
-
+class _DummyShard(FileShard):
     def keep(self, count: int) -> None:
         pass
 
@@ -32,10 +29,4 @@ class _DummyShard:
         self._tell("delete", url)
 
     def _tell(self, what: str, url: str) -> None:
-        self._files.new.write(f"{what}\t{without_controls(url)}\n".encode("utf-8", "replace"))
-
-    def close(self) -> str:
-        return self._files.close()
-
-    def abort(self) -> None:
-        self._files.abort()
+        self._new.write(f"{what}\t{without_controls(url)}\n".encode("utf-8", "replace"))

@@ -11,8 +11,7 @@ import msgspec
 from crawl.config import Config
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
-from crawl.plugins.indexwriter.shared.line_writer import LineShard
+from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, LineShard
 
 _encoder = msgspec.json.Encoder()
 _LEVEL = 6
@@ -33,16 +32,14 @@ class JsonlIndexWriter(FileIndexWriter):
 
 class _JsonlShard(LineShard):
     def __init__(self, shard: Shard, *, gzipped: bool) -> None:
-        files = OpenedFiles(shard, ".jsonl.gz" if gzipped else ".jsonl")
-        super().__init__(files)
+        super().__init__(shard, ".jsonl.gz" if gzipped else ".jsonl")
         if gzipped:
             # no time in the head: the same documents are the same bytes
-            packed = gzip.GzipFile("", "wb", _LEVEL, files.new, mtime=0)
-            self._new = cast("IO[bytes]", files.stack.enter_context(packed))
+            packed = gzip.GzipFile("", "wb", _LEVEL, self._new, mtime=0)
+            self._new = cast("IO[bytes]", self._stack.enter_context(packed))
         if shard.base is not None and shard.base.endswith(".gz"):
-            assert files.old is not None
-            unpacked = gzip.GzipFile(fileobj=files.old, mode="rb")
-            self._old = cast("IO[bytes]", files.stack.enter_context(unpacked))
+            unpacked = gzip.GzipFile(fileobj=self._old, mode="rb")
+            self._old = cast("IO[bytes]", self._stack.enter_context(unpacked))
 
     def _line_of(self, document: IndexDocument) -> bytes:
         return _encoder.encode(document.fields) + b"\n"

@@ -21,13 +21,7 @@ from zlib import crc32
 from crawl.config import Config
 from crawl.errors import ConfigError, EnvironmentFault, StorageError
 from crawl.hints import install
-from crawl.interfaces.indexwriter import (
-    NO_PARAMETERS,
-    Flushed,
-    IndexWriter,
-    Shard,
-    ShardWriter,
-)
+from crawl.interfaces.indexwriter import NO_PARAMETERS, Flushed, IndexWriter, Shard, ShardWriter
 from crawl.masking import secrets_of_settings
 from crawl.model.documents import IndexDocument
 from crawl.net.secret_mask import SecretMask
@@ -79,15 +73,8 @@ class KafkaIndexWriter(IndexWriter):
 
     keeps_files: ClassVar[bool] = False
     known: ClassVar[tuple[str, ...]] = (
-        "topic",
-        "brokers",
-        "partition_by",
-        "compression",
-        "timeout",
-        "connect_timeout",
-        "queue_mb",
-        "max_message_bytes",
-        "properties",
+        *("topic", "brokers", "partition_by", "compression", "timeout", "connect_timeout"),
+        *("queue_mb", "max_message_bytes", "properties"),
     )
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
@@ -198,11 +185,8 @@ class _Client:
                 f"the index writer kafka needs confluent-kafka: {install('kafka')}"
             ) from error
         self._library = confluent_kafka
-        self._mask = writer.mask
-        self._topic = writer.topic
+        self._writer = writer
         self._where = f"Kafka at {writer.brokers}"
-        self._timeout_s = writer.timeout_s
-        self._connect_timeout_s = writer.connect_timeout_s
         self._trouble = ""
         """The last that was said of a connection."""
         self._fault = ""
@@ -236,29 +220,27 @@ class _Client:
     def require_topic(self) -> None:
         """Raises one line where there is none; brokers that make a topic when they are asked for
         it are not asked."""
-        try:
-            found = self._producer.list_topics(timeout=self._connect_timeout_s).topics
-        except self._library.KafkaException as error:
-            raise self._not_reached(error) from error
-        if self._topic not in found:
-            raise StorageError(f"{self._where} has no topic {self._topic!r} yet")
+        if self._writer.topic not in self._topics(self._writer.connect_timeout_s):
+            raise StorageError(f"{self._where} has no topic {self._writer.topic!r} yet")
 
-    def _not_reached(self, error: Exception) -> StorageError:
-        self._producer.poll(0)  # has what is wrong told
-        return StorageError(
-            f"{self._where} cannot be reached: {self._trouble or self._line(error)}"
-        )
+    def _topics(self, timeout_s: float, topic: str | None = None) -> dict[str, Any]:
+        """What brokers say of all topics, or of one that they may make then."""
+        try:
+            found: dict[str, Any] = self._producer.list_topics(topic, timeout_s).topics
+            return found
+        except self._library.KafkaException as error:
+            self._producer.poll(0)  # has what is wrong told
+            raise StorageError(
+                f"{self._where} cannot be reached: {self._trouble or self._line(error)}"
+            ) from error
 
     def partitions(self) -> int:
         """How many the topic has; raises one line where it cannot be written to."""
-        deadline = time.monotonic() + self._connect_timeout_s
+        deadline = time.monotonic() + self._writer.connect_timeout_s
         while True:
             left = max(deadline - time.monotonic(), 0.1)
             reason = "it has no such topic"
-            try:
-                found = self._producer.list_topics(self._topic, left).topics[self._topic]
-            except self._library.KafkaException as error:
-                raise self._not_reached(error) from error
+            found = self._topics(left, self._writer.topic)[self._writer.topic]
             if found.error is not None:
                 reason = self._shown(found.error.str())
             elif found.partitions:
@@ -267,7 +249,7 @@ class _Client:
                     return len(found.partitions)
             # a topic that the question itself has made, or brokers that come up
             if time.monotonic() + _LOOK_S > deadline:
-                raise StorageError(f"{self._where}: the topic {self._topic!r}: {reason}")
+                raise StorageError(f"{self._where}: the topic {self._writer.topic!r}: {reason}")
             time.sleep(_LOOK_S)
 
     def send(
@@ -279,7 +261,7 @@ class _Client:
         while True:
             try:
                 self._producer.produce(
-                    self._topic,
+                    self._writer.topic,
                     value,
                     key,
                     partition=partition,
@@ -317,7 +299,7 @@ class _Client:
     def _wait(self) -> None:
         """Until every message is taken or not."""
         # a message ends by itself after the timeout: the rest is for the report of that
-        left = self._producer.flush(self._timeout_s + 5)
+        left = self._producer.flush(self._writer.timeout_s + 5)
         if left and not self._lost:
             self._lost, self._fault = left, "no answer"
         self._require_no_loss()
@@ -326,7 +308,7 @@ class _Client:
         if self._lost:
             trouble = f" ({self._trouble})" if self._trouble else ""
             raise StorageError(
-                f"{self._where} did not take documents for the topic {self._topic!r}:"
+                f"{self._where} did not take documents for the topic {self._writer.topic!r}:"
                 f" {self._fault}{trouble}; index again when it does"
             )
 
@@ -341,4 +323,4 @@ class _Client:
 
     def _shown(self, text: str) -> str:
         """What is said, as a message may repeat it."""
-        return one_line(self._mask.masked(text), _SHOWN)
+        return one_line(self._writer.mask.masked(text), _SHOWN)

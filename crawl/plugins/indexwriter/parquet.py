@@ -17,8 +17,10 @@ from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
 from crawl.hints import index_anew
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
+from crawl.model.builders import columns
 from crawl.model.documents import IndexDocument
-from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, OpenedFiles
+from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, FileShard
+from crawl.storage.parquet import TableWriter
 
 _COLUMNS = ("host", "title", "content", "lang", "type", "tstamp")
 _OWN = ("url", "version", "boost", "fields")
@@ -41,32 +43,32 @@ class ParquetIndexWriter(FileIndexWriter):
         return _ParquetShard(shard, self._columns)
 
 
-class _ParquetShard:
-    def __init__(self, shard: Shard, columns: tuple[str, ...]) -> None:
-        self._columns = columns
+class _ParquetShard(FileShard):
+    def __init__(self, shard: Shard, names: tuple[str, ...]) -> None:
+        self._columns = names
         fields: list[pa.Field[Any]] = [
             pa.field("url", pa.string(), False),
             pa.field("version", pa.timestamp("ms", "UTC"), False),
             pa.field("boost", pa.float64(), False),
-            *(pa.field(name, pa.string()) for name in columns),
+            *(pa.field(name, pa.string()) for name in names),
             pa.field("fields", pa.map_(pa.string(), pa.list_(pa.string()))),
         ]
         self._schema = pa.schema(fields)
-        self._files = OpenedFiles(shard, ".parquet")
-        self._old = self._groups(shard.base)
+        super().__init__(shard, ".parquet")
+        self._groups = self._read_groups()
         self._rest: pa.Table = self._schema.empty_table()
         self._rows: list[tuple[Any, ...]] = []
-        self._waiting: list[pa.Table] = []
-        self._waiting_rows = 0
         self._sink = pq.ParquetWriter(
-            cast("Any", self._files.new), self._schema, compression="zstd", compression_level=3
+            cast("Any", self._new), self._schema, compression="zstd", compression_level=3
         )
+        self._writer = TableWriter(self._sink, _GROUP_ROWS)
 
-    def _groups(self, name: str | None) -> Iterator[pa.Table]:
-        if self._files.old is None:
+    def _read_groups(self) -> Iterator[pa.Table]:
+        if self._old is None:
             return
+        name = self._base
         try:
-            source = pq.ParquetFile(self._files.old)
+            source = pq.ParquetFile(self._old)
             if not source.schema_arrow.equals(self._schema):
                 raise StorageError(
                     f"{name} has other columns than the writer's `columns`: {index_anew()}"
@@ -83,10 +85,10 @@ class _ParquetShard:
         """The next rows of the present file."""
         while count:
             if not self._rest.num_rows:
-                found = next(self._old, None)
+                found = next(self._groups, None)
                 if found is None:
                     raise StorageError(
-                        f"{self._files.base} has fewer rows than the ledger says: {index_anew()}"
+                        f"{self._base} has fewer rows than the ledger says: {index_anew()}"
                     )
                 self._rest = found
             here = min(count, self._rest.num_rows)
@@ -97,7 +99,7 @@ class _ParquetShard:
     def keep(self, count: int) -> None:
         self._gather()
         for rows in self._take(count):
-            self._write(rows)
+            self._writer.write(rows)
 
     def add(self, document: IndexDocument, *, replaces: bool) -> None:
         if replaces:
@@ -117,35 +119,19 @@ class _ParquetShard:
 
     def _gather(self) -> None:
         if self._rows:
-            columns = [
-                pa.array(list(column), field.type)
-                for column, field in zip(zip(*self._rows, strict=True), self._schema, strict=True)
-            ]
+            arrays = columns(self._rows, self._schema.types)
             self._rows = []
-            self._write(pa.Table.from_arrays(columns, schema=self._schema))
-
-    def _write(self, rows: pa.Table) -> None:
-        self._waiting.append(rows)
-        self._waiting_rows += rows.num_rows
-        if self._waiting_rows >= _GROUP_ROWS:
-            self._flush()
-
-    def _flush(self) -> None:
-        if self._waiting:
-            self._sink.write_table(pa.concat_tables(self._waiting), row_group_size=_GROUP_ROWS)
-            self._waiting, self._waiting_rows = [], 0
+            self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
 
     def close(self) -> str:
-        if self._rest.num_rows or any(rows.num_rows for rows in self._old):
-            raise StorageError(
-                f"{self._files.base} has more rows than the ledger says: {index_anew()}"
-            )
+        if self._rest.num_rows or any(rows.num_rows for rows in self._groups):
+            raise StorageError(f"{self._base} has more rows than the ledger says: {index_anew()}")
         self._gather()
-        self._flush()
+        self._writer.end_group()
         self._sink.close()
-        return self._files.close()
+        return super().close()
 
     def abort(self) -> None:
         with suppress(Exception):  # or it writes its footer when it is collected
             self._sink.close()
-        self._files.abort()
+        super().abort()

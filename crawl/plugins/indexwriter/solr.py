@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
 from typing import Any, ClassVar
 from urllib.parse import quote, urlencode
 
@@ -57,8 +58,7 @@ class SolrIndexWriter(IndexWriter):
                 raise ConfigError(f"{name}: {printable(value, 200)!r} is no name of a field")
 
     def check(self) -> None:
-        server = HttpServer(self._settings, Patience(self._settings.check_seconds))
-        try:
+        with closing(HttpServer(self._settings, Patience(self._settings.check_seconds))) as server:
             answer = server.ask("GET", "/schema/uniquekey?wt=json")
             if answer.status != 200:
                 raise StorageError(f"{answer.address} is no collection of Solr: {answer.said()}")
@@ -75,20 +75,15 @@ class SolrIndexWriter(IndexWriter):
                         f"{answer.address}: its schema has no field {self._version}: add one for"
                         " whole numbers (plong), or name another (version_field)"
                     )
-        finally:
-            server.close()
 
     def open(self, shard: Shard) -> SolrShard:
         return SolrShard(self._settings, self._id, self._version)
 
     def commit(self) -> None:
-        server = HttpServer(self._settings)
-        try:
+        with closing(HttpServer(self._settings)) as server:
             answer = server.ask("POST", "/update?wt=json", b'{"commit":{}}', JSON, passing=_AWAY)
             if answer.status != 200:
                 raise StorageError(f"{answer.address} does not commit: {answer.said()}")
-        finally:
-            server.close()
 
 
 class SolrShard(ServerShard):

@@ -32,17 +32,16 @@ class TantivyIndexWriter(FileIndexWriter):
         self._heap_mb = self._parameters.whole("heap_mb", 64, least=_SMALLEST_HEAP_MB)
 
     def open(self, shard: Shard) -> _TantivyShard:
-        from crawl.search.record import EmbeddedSettings
         from crawl.search.writer import EmbeddedIndexWriter
 
         name = shard.new_name("")
         folder = shard.local_path(name)
-        settings = EmbeddedSettings(heap_bytes=self._heap_mb << 20)
+        heap_bytes = self._heap_mb << 20
         if shard.base is None:
-            writer = EmbeddedIndexWriter(folder, settings)
+            writer = EmbeddedIndexWriter(folder, heap_bytes)
         else:
             base = shard.local_path(shard.base)
-            writer = EmbeddedIndexWriter.start_from(base, folder, settings)
+            writer = EmbeddedIndexWriter.start_from(base, folder, heap_bytes)
         return _TantivyShard(writer, name)
 
 

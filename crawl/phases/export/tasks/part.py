@@ -104,11 +104,7 @@ def _writing(
 
 @contextmanager
 def _files(
-    job: ExportJob,
-    part: SegmentPart,
-    files: list[ExportedFile],
-    below: str,
-    format: ExportFormat,
+    job: ExportJob, part: SegmentPart, files: list[ExportedFile], below: str, format: ExportFormat
 ) -> Iterator[Callable[[Record], None]]:
     suffix, sink = _SINKS[format]
     if format is ExportFormat.PARQUET:

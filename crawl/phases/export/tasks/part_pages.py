@@ -22,10 +22,9 @@ from crawl.model.arrow import as_array, strings
 from crawl.model.content import Content
 from crawl.model.records import dicts
 from crawl.phases.index.tasks.keys import SegmentPart
-from crawl.phases.index.tasks.part_texts import PartTexts
+from crawl.phases.index.tasks.part_texts import Text, wanted_rows
 from crawl.storage.parquet import open_table, read_groups
 from crawl.storage.segments import CONTENT
-from crawl.storage.segments import PARSE_DATA as PARSE_DATA_PART
 
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _COLUMNS = [
@@ -68,36 +67,13 @@ class SourcePage:
 def read_pages(part: SegmentPart, wanted: pa.Table, *, markup: bool) -> Iterator[SourcePage]:
     """The wanted pages of a part, in the order of the parse; with their markup if that is asked
     for. `wanted` has the columns of `selection.EXPORTED`."""
-    wanted = wanted.sort_by("row").combine_chunks()
-    numbers = wanted["row"].to_numpy()
     contents = _Contents(part, as_array(wanted["url"]), markup=markup)
-    first = done = 0
-    with PartTexts(part) as texts:
-        for path in part.data:
-            with open_table(part.folder.child(PARSE_DATA_PART), path) as source:
-                for group in range(source.num_row_groups):
-                    count = source.metadata.row_group(group).num_rows
-                    end = int(np.searchsorted(numbers, first + count))
-                    names = _COLUMNS if end > done else ["status"]
-                    rows = read_groups(source, [group], names)
-                    good = pc.starts_with(rows["status"], "success").to_numpy().astype(np.int64)
-                    if end > done:
-                        places = numbers[done:end] - first
-                        data = rows.take(pa.array(places))
-                        before = np.cumsum(good) - good
-                        found = texts.of(before[places] + texts.passed, strings(data["url"]))
-                        chosen = wanted.slice(done, end - done)
-                        yield from _pages(part, data, chosen, found, contents)
-                    texts.passed += int(good.sum())
-                    first, done = first + count, end
+    for data, chosen, texts in wanted_rows(part, wanted, _COLUMNS):
+        yield from _pages(part, data, chosen, texts, contents)
 
 
 def _pages(
-    part: SegmentPart,
-    data: pa.Table,
-    wanted: pa.Table,
-    texts: list[tuple[str, str | None]],
-    contents: _Contents,
+    part: SegmentPart, data: pa.Table, wanted: pa.Table, texts: list[Text], contents: _Contents
 ) -> Iterator[SourcePage]:
     metadata = dicts(cast("pa.MapArray[Any, Any]", as_array(data["metadata"])))
     columns = (

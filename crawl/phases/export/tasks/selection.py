@@ -115,18 +115,9 @@ def _select_range(
     mask = pa.array(is_added)
     pages = now.newest.pages.filter(mask)
     stored = now.stored.filter(mask)
-    table = pa.table(
-        [
-            pages["url"],
-            pages["host"],
-            pages["time"],
-            pages["row"],
-            pa.array(changes[is_added]),
-            stored["modified_time"],
-            stored["score"],
-        ],
-        schema=EXPORTED.schema,
-    )
+    parsed = [pages[name] for name in ("url", "host", "time", "row")]
+    known = [stored[name] for name in ("modified_time", "score")]
+    table = pa.table([*parsed, pa.array(changes[is_added]), *known], schema=EXPORTED.schema)
     outbox.send(EXPORTED, table, pages["part"].to_numpy())
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, cast
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -25,15 +25,13 @@ from crawl.phases.index.tasks.decide_shard import DELETED, WANTED
 from crawl.phases.index.tasks.documents import DocumentSender
 from crawl.phases.index.tasks.filter_chain import DocumentMaker
 from crawl.phases.index.tasks.keys import SegmentPart
-from crawl.phases.index.tasks.part_texts import PartTexts
-from crawl.storage.parquet import each_group, open_table, read_groups
+from crawl.phases.index.tasks.matching import matching_rows
+from crawl.phases.index.tasks.part_texts import Text, wanted_rows
 from crawl.storage.segments import CONTENT
-from crawl.storage.segments import PARSE_DATA as PARSE_DATA_PART
 from crawl.tables.exchange import Outbox, Received
 
 BINARY_FIELD = "binaryContent"
-_ALL = PARSE_DATA.names
-_WITHOUT_LINKS = [name for name in _ALL if name != "outlinks"]
+_WITHOUT_LINKS = [name for name in PARSE_DATA.names if name != "outlinks"]
 
 
 @dataclass(frozen=True)
@@ -76,134 +74,91 @@ class _Assembler:
         self._sender = sender
 
     def assemble(self, wanted: pa.Table) -> None:
-        wanted = wanted.sort_by("row").combine_chunks()
-        numbers = wanted["row"].to_numpy()
-        contents = self._contents(wanted["url"])
-        first = done = 0
-        with PartTexts(self._part) as texts:
-            for rows, successes in self._groups(numbers):
-                count = len(successes)
-                end = int(np.searchsorted(numbers, first + count))
-                if end > done:
-                    places = numbers[done:end] - first
-                    chosen = wanted.slice(done, end - done)
-                    assert rows is not None
-                    data = rows.take(pa.array(places))
-                    before = np.cumsum(successes) - successes
-                    found = texts.of(before[places] + texts.passed, strings(data["url"]))
-                    for page, text in zip(self._pages(data, chosen), found, strict=True):
-                        self._make(page, text, contents.get(page.url))
-                texts.passed += int(successes.sum())
-                first, done = first + count, end
+        contents = self._contents(as_array(wanted["url"]))
+        columns = PARSE_DATA.names if self._job.maker.needs_outlinks else _WITHOUT_LINKS
+        for data, chosen, texts in wanted_rows(self._part, wanted, columns):
+            for page in self._pages(data, chosen, texts, contents):
+                self._make(page, contents)
 
-    def _groups(self, numbers: Any) -> Iterator[tuple[pa.Table | None, Any]]:
-        """Of each row group the rows, if any of them is wanted, and which ones have a text."""
-        columns = _ALL if self._job.maker.needs_outlinks else _WITHOUT_LINKS
-        first = 0
-        for path in self._part.data:
-            with open_table(self._part.folder.child(PARSE_DATA_PART), path) as source:
-                for group in range(source.num_row_groups):
-                    count = source.metadata.row_group(group).num_rows
-                    low, high = np.searchsorted(numbers, [first, first + count])
-                    names = columns if high > low else ["status"]
-                    rows = read_groups(source, [group], names)
-                    good = pc.starts_with(rows["status"], "success").to_numpy()
-                    yield (rows if high > low else None), good.astype(np.int64)
-                    first += count
-
-    def _contents(self, urls: Any) -> dict[str, Mapping[str, Any]]:
+    def _contents(self, urls: pa.Array[Any]) -> dict[str, tuple[dict[str, str], bytes]]:
         """Headers and bytes of the wanted pages, as far as anybody asks for them."""
         names = ["headers"] if self._job.maker.needs_headers else []
         names += ["content"] if self._job.binary else []
-        found: dict[str, Mapping[str, Any]] = {}
+        found: dict[str, tuple[dict[str, str], bytes]] = {}
         if not names:
             return found
-        value_set = as_array(urls)
-        for path in self._part.content:
-            with open_table(self._part.folder.child(CONTENT), path) as source:
-                for rows in each_group(source, ["url", *names]):
-                    rows = rows.filter(pc.is_in(rows["url"], value_set))
-                    columns: dict[str, Any] = {"url": strings(rows["url"])}
-                    if "headers" in names:
-                        maps = cast("pa.MapArray[Any, Any]", as_array(rows["headers"]))
-                        columns["headers"] = list(dicts(maps)) if rows.num_rows else []
-                    if "content" in names:
-                        columns["content"] = rows["content"].to_pylist()
-                    for values in zip(*columns.values(), strict=True):
-                        found[values[0]] = dict(zip(columns, values, strict=True))
+        every, folder = strings(urls), self._part.folder.child(CONTENT)
+        for rows, places in matching_rows(folder, self._part.content, urls, names):
+            headers: Iterable[Any] = repeat({}, len(places))
+            bodies: Iterable[Any] = repeat(b"", len(places))
+            if "headers" in names:
+                headers = dicts(cast("pa.MapArray[Any, Any]", as_array(rows["headers"])))
+            if "content" in names:
+                bodies = rows["content"].to_pylist()
+            for place, *content in zip(places.tolist(), headers, bodies, strict=True):
+                found[every[place]] = (content[0], content[1])
         return found
 
-    def _pages(self, data: pa.Table, wanted: pa.Table) -> Iterator[_PageRow]:
+    def _pages(
+        self,
+        data: pa.Table,
+        wanted: pa.Table,
+        texts: Iterable[Text],
+        contents: Mapping[str, tuple[dict[str, str], bytes]],
+    ) -> Iterator[IndexablePage]:
         """The rows of parse_data with what the shard knows of their pages."""
-        metadata = dicts(cast("pa.MapArray[Any, Any]", as_array(data["metadata"])))
-        others = {name: data[name].to_pylist() for name in data.column_names if name != "metadata"}
-        records = _records(wanted)
-        versions: list[Any] = wanted["version"].to_pylist()
-        hosts, inlinks = strings(wanted["host"]), wanted["inlinks"].to_pylist()
-        for number, (values, datum) in enumerate(zip(metadata, records, strict=True)):
-            row = {name: column[number] for name, column in others.items()}
-            links = tuple(Inlink(link["url"], link["anchor"]) for link in inlinks[number] or ())
-            yield _PageRow(row, values, datum, hosts[number], versions[number], links)
+        rows = zip(
+            data.drop_columns(["metadata"]).to_pylist(),
+            dicts(cast("pa.MapArray[Any, Any]", as_array(data["metadata"]))),
+            texts,
+            _records(wanted),
+            *(wanted[name].to_pylist() for name in ("host", "version", "inlinks")),
+            strict=True,
+        )
+        for row, metadata, text, datum, host, version, inlinks in rows:
+            url = row["url"]
+            parse = Parse(
+                url,
+                ParseStatus(row["status"]),
+                row["message"],
+                row["title"],
+                text[0],
+                text[1],
+                outlinks=tuple(Outlink(**link) for link in row.get("outlinks") or ()),
+                canonical=row["canonical"],
+                language=row["language"],
+                directives=frozenset(row["directives"].split()),
+                metadata=metadata,
+            )
+            yield IndexablePage(
+                url=url,
+                host=host,
+                parse=parse,
+                datum=datum,
+                fetch_time=version,
+                segment=self._part.name,
+                mime_type=row["mime_type"],
+                charset=row["charset"],
+                signature=row["signature"],
+                inlinks=tuple(Inlink(link["url"], link["anchor"]) for link in inlinks or ()),
+                headers=contents[url][0] if url in contents else {},
+            )
 
     def _make(
-        self, row: _PageRow, text: tuple[str, str | None], content: Mapping[str, Any] | None
+        self, page: IndexablePage, contents: Mapping[str, tuple[dict[str, str], bytes]]
     ) -> None:
-        page = row.page(self._part.name, text, (content or {}).get("headers", {}))
         document = self._job.maker.make(page, self._counters)
         if document is None:
             word = "deleted" if self._job.delete_filtered else "skipped"
             self._counters[f"{word}.{FILTERED}"] += 1
             if self._job.delete_filtered:
-                self._sender.send_deletions([row.host], [(page.url, row.version)])
+                self._sender.send_deletions([page.host], [(page.url, page.fetch_time)])
             return
-        if self._job.binary and content is not None:
-            _add_binary(document, content["content"], page.charset, in_base64=self._job.base64)
+        if self._job.binary and page.url in contents:
+            body = contents[page.url][1]
+            _add_binary(document, body, page.charset, in_base64=self._job.base64)
         self._counters["documents"] += 1
-        self._sender.send(row.host, document, self._part.name)
-
-
-@dataclass(frozen=True, slots=True)
-class _PageRow:
-    row: dict[str, Any]
-    metadata: dict[str, str]
-    datum: CrawlDatum
-    host: str
-    version: int
-    inlinks: tuple[Inlink, ...]
-
-    @property
-    def url(self) -> str:
-        return str(self.row["url"])
-
-    def page(
-        self, segment: str, text: tuple[str, str | None], headers: Mapping[str, str]
-    ) -> IndexablePage:
-        row = self.row
-        parse = Parse(
-            self.url,
-            ParseStatus(row["status"]),
-            row["message"],
-            row["title"],
-            *text,
-            outlinks=tuple(Outlink(**link) for link in row.get("outlinks") or ()),
-            canonical=row["canonical"],
-            language=row["language"],
-            directives=frozenset(row["directives"].split()),
-            metadata=self.metadata,
-        )
-        return IndexablePage(
-            url=self.url,
-            host=self.host,
-            parse=parse,
-            datum=self.datum,
-            fetch_time=self.version,
-            segment=segment,
-            mime_type=row["mime_type"],
-            charset=row["charset"],
-            signature=row["signature"],
-            inlinks=self.inlinks,
-            headers=headers,
-        )
+        self._sender.send(page.host, document, self._part.name)
 
 
 def _records(wanted: pa.Table) -> Iterator[CrawlDatum]:

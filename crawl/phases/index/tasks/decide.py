@@ -3,8 +3,8 @@ the CrawlDb says of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
+from math import gcd
 from typing import Any
 
 import numpy as np
@@ -21,11 +21,20 @@ from crawl.phases.index.rules import Action, IndexRules
 from crawl.phases.index.tasks.decisions import Decisions, PageFacts, decide
 from crawl.phases.index.tasks.inlinks import InlinkSource
 from crawl.phases.index.tasks.keys import FETCH_KEY, PARSE_KEY
+from crawl.phases.index.tasks.matching import matching_rows
+from crawl.phases.index.tasks.sent_notes import UnsettledUrls
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import open_table, read_groups
+from crawl.storage.manifest import BucketFile, Snapshot
 
 DATUM = [name for name in CRAWLDB.names if name not in ("url", "host")]
+
+
+def files_of_shard(snapshot: Snapshot | None, shard: int, shards: int) -> tuple[BucketFile, ...]:
+    """The files of a snapshot that may have URLs of a shard, of so many."""
+    if snapshot is None:
+        return ()
+    shared = gcd(shards, snapshot.buckets)
+    return tuple(file for file in snapshot.files if file.bucket % shared == shard % shared)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +46,22 @@ class ShardTask:
     kept_out: tuple[BucketFile, ...] = ()
     """What is noted of pages that are kept out."""
     ledger: BucketFile | None = None
+    unsettled: tuple[UnsettledUrls, ...] = ()
+    """What jobs that died may have sent."""
 
     @property
     def rows(self) -> int:
-        return sum(file.rows for file in self.crawldb)
+        known = self.ledger.rows if self.ledger else 0
+        return known + sum(file.rows for file in (*self.crawldb, *self.kept_out))
+
+
+@dataclass(frozen=True, slots=True)
+class ShardResult:
+    """What came of a shard."""
+
+    counters: Counters
+    kept_out: tuple[BucketFile, ...]
+    """Its notes of pages that are kept out, from now on."""
 
 
 @dataclass(frozen=True)
@@ -164,7 +185,8 @@ def _stored(job: DecideJob, task: ShardTask, urls: pa.Array[Any]) -> pa.Table:
     """The CrawlDb's record of each URL; nulls, and a status of 0, where it has none."""
     found: list[pa.Table] = []
     owners = [np.zeros(0, dtype=np.int64)]
-    for rows, places in _matching(job, task, urls):
+    paths = (file.path for file in task.crawldb)
+    for rows, places in matching_rows(job.crawldb, paths, urls, DATUM) if job.crawldb else ():
         found.append(rows)
         owners.append(places)
     schema = pa.schema([CRAWLDB.schema.field(name).with_nullable(True) for name in DATUM])
@@ -175,24 +197,6 @@ def _stored(job: DecideJob, task: ShardTask, urls: pa.Array[Any]) -> pa.Table:
     records = table.take(chosen)
     status = fill_null(records["status"], 0)
     return records.set_column(DATUM.index("status"), schema.field("status"), status)
-
-
-def _matching(
-    job: DecideJob, task: ShardTask, urls: pa.Array[Any]
-) -> Iterator[tuple[pa.Table, npt.NDArray[np.int64]]]:
-    """Records of the URLs, and which URL each is of. Of groups without any only the URLs are
-    read."""
-    if job.crawldb is None:
-        return
-    for file in task.crawldb:
-        with open_table(job.crawldb, file.path) as source:
-            for group in range(source.num_row_groups):
-                there = as_array(read_groups(source, [group], ["url"])["url"])
-                places = pc.index_in(there, value_set=urls)
-                hits = pc.is_valid(places)
-                if pc.any(hits).as_py():
-                    rows = read_groups(source, [group], DATUM).filter(hits)
-                    yield rows, places.filter(hits).to_numpy().astype(np.int64)
 
 
 def _filtered(

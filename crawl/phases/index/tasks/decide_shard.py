@@ -24,6 +24,7 @@ from crawl.phases.index.tasks.decide import (
     DATUM,
     DecideJob,
     Newest,
+    ShardResult,
     ShardTask,
     decide_rows,
     numbers,
@@ -33,14 +34,12 @@ from crawl.phases.index.tasks.inlinks import INLINKS
 from crawl.phases.index.tasks.kept_out import (
     KeptOutJob,
     KeptOutNotes,
-    KeptOutTask,
     kept_rows,
     latest,
     returning_pages,
 )
 from crawl.phases.index.tasks.keys import KEYS
 from crawl.phases.index.tasks.ledger import ledger_urls
-from crawl.storage.manifest import BucketFile
 from crawl.tables.bucket_files import BucketTarget
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
@@ -56,11 +55,7 @@ _WANTED: dict[str, pa.DataType] = {
 WANTED = RowKind("index wanted", pa.schema(_WANTED))
 """Pages to be indexed, sent to the part where their parse lies."""
 
-_DELETED: dict[str, pa.DataType] = {
-    "url": pa.string(),
-    "host": pa.string(),
-    "version": pa.int64(),
-}
+_DELETED: dict[str, pa.DataType] = {"url": pa.string(), "host": pa.string(), "version": pa.int64()}
 DELETED = RowKind("index deleted", pa.schema(_DELETED))
 """Pages whose documents are to go; sent to any part, which sends them on."""
 
@@ -81,23 +76,14 @@ class IndexDecideJob:
     """None where no page may return."""
 
 
-@dataclass(frozen=True, slots=True)
-class DecidedShard:
-    """What came of a shard."""
-
-    counters: Counters
-    kept_out: tuple[BucketFile, ...]
-    """Its notes from now on."""
-
-
 def decide_shard(
     job: IndexDecideJob, task: ShardTask, received: Received, outbox: Outbox
-) -> DecidedShard:
+) -> ShardResult:
     """Decides on all pages of the shard."""
     counters = Counters()
     returning = INDEX_KEPT_OUT.schema.empty_table()
     if job.returning is not None:
-        returning = returning_pages(job.returning, KeptOutTask(task.kept_out, task.crawldb))
+        returning = returning_pages(job.returning, task)
     indexed = np.flatnonzero(job.indexed)
     with KeptOutNotes(job.target, task.number, task.kept_out) as notes:
         for keys in NewRows.received(received, KEYS, "url").ranges():
@@ -105,10 +91,7 @@ def decide_shard(
             if len(indexed):
                 is_new = np.isin(rows["segment"].to_numpy(), indexed, invert=True)
                 asked = pa.concat_arrays(
-                    [
-                        as_array(rows["url"].filter(pa.array(is_new))),
-                        as_array(returning["url"]),
-                    ]
+                    [as_array(rows["url"].filter(pa.array(is_new))), as_array(returning["url"])]
                 )
                 rows = rows.filter(pc.is_in(rows["url"], asked))
             if rows.num_rows:
@@ -116,7 +99,7 @@ def decide_shard(
             else:
                 kept = over = INDEX_KEPT_OUT.schema.empty_table()
             notes.merge(keys.end, kept, over)
-    return DecidedShard(counters, notes.files)
+    return ShardResult(counters, notes.files)
 
 
 def _decide_range(
@@ -145,13 +128,9 @@ def _kept(job: IndexDecideJob, task: ShardTask, newest: Newest, decisions: Decis
     """The pages that only their state keeps out, as far as it is known where their parse lies."""
     pages = newest.pages
     here = decisions.is_by_state & newest.has_parse & newest.is_parsed
-    names = pa.array(job.names, pa.string()).take(pages["segment"].filter(pa.array(here)))
-    found = kept_rows(
-        pages["url"].filter(pa.array(here)),
-        pages["host"].filter(pa.array(here)),
-        pa.array(newest.version[here]),
-        names,
-    )
+    found = pages.select(["url", "host", "segment"]).filter(pa.array(here))
+    names = pa.array(job.names, pa.string()).take(found["segment"])
+    found = kept_rows(found["url"], found["host"], pa.array(newest.version[here]), names)
     gone = decisions.is_by_state & ~here & (decisions.actions == int(Action.DELETE))
     if task.ledger is None or not gone.any():
         return found
@@ -190,15 +169,6 @@ def _send(
     if job.crawldb is None:
         scores = pa.array(newest.score).filter(added)
         records = records.set_column(DATUM.index("score"), records.field("score"), scores)
-    table = pa.table(
-        [
-            wanted["url"],
-            wanted["host"],
-            versions.filter(added),
-            wanted["row"],
-            *records.columns,
-            inlinks,
-        ],
-        schema=WANTED.schema,
-    )
+    places = [wanted["url"], wanted["host"], versions.filter(added), wanted["row"]]
+    table = pa.table([*places, *records.columns, inlinks], schema=WANTED.schema)
     outbox.send(WANTED, table, numbers(wanted["part"], np.int32))

@@ -53,6 +53,10 @@ def _never(rules: IndexRules) -> bool:
     return False
 
 
+def _if_gone(rules: IndexRules) -> bool:
+    return rules.delete_gone
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of the table: where it holds, the page is skipped, or deleted if the rules say so."""
@@ -72,38 +76,25 @@ TABLE: tuple[Line, ...] = (
         ),
         lambda rules: rules.delete_parse_failed,
     ),
-    Line(
-        "gone",
-        lambda facts, _: facts.is_now((Status.DB_GONE,), (Status.FETCH_GONE,)),
-        lambda rules: rules.delete_gone,
-    ),
+    Line("gone", lambda facts, _: facts.is_now((Status.DB_GONE,), (Status.FETCH_GONE,)), _if_gone),
     Line(
         "redirect",
         lambda facts, _: facts.is_now(
             (Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM),
             (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM),
         ),
-        lambda rules: rules.delete_gone,
+        _if_gone,
     ),
-    Line(
-        "orphan",
-        lambda facts, _: facts.is_now((Status.DB_ORPHAN,), ()),
-        lambda rules: rules.delete_gone,
-    ),
+    Line("orphan", lambda facts, _: facts.is_now((Status.DB_ORPHAN,), ()), _if_gone),
     Line(
         "not_fetched",
         lambda facts, _: (facts.fetch_status != int(Status.FETCH_SUCCESS)) & ~facts.is_back,
     ),
     Line("not_parsed", lambda facts, _: ~facts.has_parse),
     Line(
-        "not_in_crawldb",
-        lambda facts, rules: (facts.db_status == 0) & np.bool_(rules.uses_crawldb),
+        "not_in_crawldb", lambda facts, rules: (facts.db_status == 0) & np.bool_(rules.uses_crawldb)
     ),
-    Line(
-        "duplicate",
-        lambda facts, _: facts.db_status == int(Status.DB_DUPLICATE),
-        lambda rules: rules.delete_gone,
-    ),
+    Line("duplicate", lambda facts, _: facts.db_status == int(Status.DB_DUPLICATE), _if_gone),
     Line(
         "not_modified",
         lambda facts, rules: (

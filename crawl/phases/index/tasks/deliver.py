@@ -16,7 +16,6 @@ from dataclasses import dataclass, field, replace
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
-import msgspec
 import numpy as np
 import pyarrow as pa
 
@@ -24,26 +23,30 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.interfaces.indexwriter import AnsweringShardWriter, IndexWriter, ShardWriter
-from crawl.model.arrow import fill_null, strings
+from crawl.model.arrow import strings
+from crawl.model.builders import columns
 from crawl.model.derived_tables import INDEX
 from crawl.model.documents import IndexDocument
-from crawl.phases.index.tasks.documents import DOCUMENTS, unpacked_document
+from crawl.phases.index.tasks.documents import DOCUMENTS, packed_document, unpacked_document
 from crawl.phases.index.tasks.ledger import known_writers, ledger_of
-from crawl.phases.index.tasks.sent_notes import UNKNOWN, SentNotes, UnsettledUrls
+from crawl.phases.index.tasks.matching import beside_stored
+from crawl.phases.index.tasks.outputs import ShardOutput
+from crawl.phases.index.tasks.sent_notes import (
+    UNKNOWN,
+    SentNotes,
+    UnsettledUrls,
+    ledger_rows,
+)
 from crawl.phases.index.tasks.shard_place import ShardPlace
 from crawl.phases.index.tasks.writers import WriterSpec
-from crawl.storage.file_sum import FileSum
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.tables.bucket_files import BucketTarget, BucketWriter
 from crawl.tables.exchange import Received
 from crawl.tables.ranges import NewRows, StoredGroups
-from crawl.urls.hosts import hosts_of
 
 LEDGER_LOST = "ledgers_lost"
 """The counter of shards of which nobody knows any more what a server has."""
-
-_encoder = msgspec.msgpack.Encoder()
 
 
 @dataclass(frozen=True)
@@ -70,12 +73,10 @@ class DeliverTask:
 
     number: int
     ledger: BucketFile | None = None
-    outputs: Mapping[str, str] = field(default_factory=dict)
-    """Names of files, by writer."""
+    outputs: Mapping[str, ShardOutput] = field(default_factory=dict)
+    """What each writer has."""
     unsettled: Mapping[str, UnsettledUrls] = field(default_factory=dict)
     """What jobs that died may have sent, by writer."""
-    sums: Mapping[str, FileSum] = field(default_factory=dict)
-    """Of the files."""
 
     @property
     def rows(self) -> int:
@@ -87,8 +88,7 @@ class DeliverTaskResult:
     """The shard as it is to be."""
 
     ledger: tuple[BucketFile, ...]
-    outputs: Mapping[str, str]
-    sums: Mapping[str, FileSum]
+    outputs: Mapping[str, ShardOutput]
     documents: Mapping[str, int]
     """How many each writer has."""
     counters: Counters
@@ -100,7 +100,6 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
     """Gives the writers what arrived."""
     counters = Counters()
     outputs = dict(task.outputs)
-    sums = dict(task.sums)
     documents: dict[str, int] = {}
     refused: dict[str, tuple[str, str]] = {}
     active = {spec.id: spec for spec in job.writers}
@@ -125,7 +124,7 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
                 for rows in delivery.merged(received):
                     ledger.write(rows)
                     documents[writer] = documents.get(writer, 0) + rows.num_rows
-                name = delivery.close()
+                output = delivery.close()
             except BaseException:
                 delivery.abort()
                 raise
@@ -133,11 +132,9 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
             if delivery.refused is not None:
                 refused[writer] = delivery.refused
             outputs.pop(writer, None)
-            sums.pop(writer, None)
-            if name is not None:
-                outputs[writer] = name
-                sums.update(delivery.sums(name))
-    return DeliverTaskResult(tuple(ledger.files), outputs, sums, documents, counters, refused)
+            if output is not None:
+                outputs[writer] = output
+    return DeliverTaskResult(tuple(ledger.files), outputs, documents, counters, refused)
 
 
 class _Entry(NamedTuple):
@@ -164,8 +161,7 @@ class _Delivery:
         self._keeps_files = getattr(self._writer, "keeps_files", True)
         self._begins_anew = job.rebuild and self._keeps_files
         base = None if self._begins_anew else task.outputs.get(spec.id)
-        base_sum = task.sums.get(spec.id)
-        self._place = ShardPlace(task.number, job.folders[spec.id], base, base_sum)
+        self._place = ShardPlace(task.number, job.folders[spec.id], *(base or (None, None)))
         self._opened: ShardWriter | None = None
         self._kept = 0
         """How many documents stay that the writer has not been asked to keep yet."""
@@ -181,16 +177,8 @@ class _Delivery:
         for new in NewRows.received(received, DOCUMENTS, "url").ranges():
             arrived = new.rows.sort_by("url").combine_chunks()
             self._to_note = [arrived.select(["url", "version"])]
-            urls = strings(arrived["url"])
-            done = 0
-            for group in stored.below(new.end):
-                last = str(group["url"][group.num_rows - 1].as_py())
-                end = bisect_left(urls, last, done)
-                end += end < len(urls) and urls[end] == last
-                yield self._merge(group, arrived.slice(done, end - done))
-                done = end
-            if done < len(urls):
-                yield self._merge(INDEX.schema.empty_table(), arrived.slice(done))
+            for group, beside in beside_stored(stored, new.end, arrived, INDEX.schema):
+                yield self._merge(group, beside)
 
     def _stored(self) -> Iterable[pa.Table]:
         """The ledger, with what dead jobs may have sent."""
@@ -300,18 +288,9 @@ class _Delivery:
         self._open().delete(url, version)
 
     def _rows(self, added: list[_Entry]) -> pa.Table:
-        urls = pa.array([entry.url for entry in added], pa.string())
-        return pa.Table.from_arrays(
-            [
-                pa.repeat(pa.scalar(self._spec.id), len(added)),
-                urls,
-                fill_null(hosts_of(urls), ""),
-                pa.array([entry.version for entry in added], pa.int64()),
-                pa.array([entry.digest for entry in added], pa.binary()),
-                pa.array([entry.segment for entry in added], pa.string()),
-            ],
-            schema=INDEX.schema,
-        )
+        types = [INDEX.schema.field(name).type for name in _Entry._fields]
+        urls, versions, digests, segments = columns(added, types)
+        return ledger_rows(self._spec.id, urls, versions, digests, segments)
 
     def _open(self) -> ShardWriter:
         """The writer, opened at the first change, and told of what stayed before it."""
@@ -330,21 +309,16 @@ class _Delivery:
     def _count(self, what: str) -> None:
         self._counters[f"{self._spec.id}.{what}"] += 1
 
-    def close(self) -> str | None:
-        """The name of the shard's next state: the present one where nothing changed."""
-        if self._opened is None:
-            return self._place.base
-        self._open()
-        name = self._opened.close()
-        if name is not None:
-            self._place.store(name)
-        self._place.release()
-        return name
-
-    def sums(self, name: str) -> dict[str, FileSum]:
-        """The sum of the shard's next state, where there is one."""
-        found = self._place.sum_of(name)
-        return {} if found is None else {self._spec.id: found}
+    def close(self) -> ShardOutput | None:
+        """The shard's next state: the present one where nothing changed."""
+        name = self._place.base
+        if self._opened is not None:
+            self._open()
+            name = self._opened.close()
+            if name is not None:
+                self._place.store(name)
+            self._place.release()
+        return None if name is None else ShardOutput(name, self._place.sum_of(name))
 
     def abort(self) -> None:
         if self._opened is not None:
@@ -354,5 +328,4 @@ class _Delivery:
 
 
 def _digest(document: IndexDocument) -> bytes:
-    content = _encoder.encode((document.boost, document.fields, document.rest))
-    return blake2b(content, digest_size=16).digest()
+    return blake2b(packed_document(document), digest_size=16).digest()

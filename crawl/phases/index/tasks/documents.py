@@ -9,6 +9,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
+from crawl.model.builders import columns
 from crawl.model.documents import FieldValue, IndexDocument
 from crawl.storage.layout import bucket_of
 from crawl.tables.exchange import Outbox, RowKind
@@ -69,10 +70,7 @@ class DocumentSender:
         """Sends what is left; to be called at the end."""
         if not self._rows:
             return
-        columns = [
-            pa.array(list(column), field.type)
-            for column, field in zip(zip(*self._rows, strict=True), DOCUMENTS.schema, strict=True)
-        ]
-        table = pa.Table.from_arrays(columns, schema=DOCUMENTS.schema)
+        arrays = columns(self._rows, DOCUMENTS.schema.types)
+        table = pa.Table.from_arrays(arrays, schema=DOCUMENTS.schema)
         self._outbox.send(DOCUMENTS, table, np.array(self._destinations, dtype=np.int32))
         self._rows, self._destinations, self._size = [], [], 0

@@ -15,7 +15,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from operator import ge, gt, le, lt
+from typing import Any, NamedTuple
 
 from crawl.errors import ConfigError
 from crawl.model.documents import Fields, FieldValue
@@ -36,6 +37,7 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _KEYWORDS = frozenset(["and", "or", "not", "in", "is", "null", "like", "true", "false", "between"])
+_ORDERS: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
 _LONGEST = 10_000
 _SHOWN = 200
 """Characters of a condition, in a message."""
@@ -84,16 +86,16 @@ class _Reader:
         return found
 
     def _either(self) -> Condition:
-        conditions = [self._both()]
-        while self._accept("word", "or"):
-            conditions.append(self._both())
-        return conditions[0] if len(conditions) == 1 else lambda fields: _any(conditions, fields)
+        return self._chain("or", self._both, decides=True)
 
     def _both(self) -> Condition:
-        conditions = [self._negated()]
-        while self._accept("word", "and"):
-            conditions.append(self._negated())
-        return conditions[0] if len(conditions) == 1 else lambda fields: _all(conditions, fields)
+        return self._chain("and", self._negated, decides=False)
+
+    def _chain(self, word: str, part: Callable[[], Condition], *, decides: bool) -> Condition:
+        conditions = [part()]
+        while self._accept("word", word):
+            conditions.append(part())
+        return conditions[0] if len(conditions) == 1 else _combined(conditions, decides)
 
     def _negated(self) -> Condition:
         self._depth += 1
@@ -207,14 +209,14 @@ def _tokens(text: str) -> Iterator[_Token]:
     yield _Token("end", "")
 
 
-def _any(conditions: list[Condition], fields: Fields) -> Answer:
-    answers = [condition(fields) for condition in conditions]
-    return True if True in answers else (None if None in answers else False)
+def _combined(conditions: list[Condition], decides: bool) -> Condition:
+    """One answer that `decides` suffices; else one that is unknown leaves all of it so."""
 
+    def combined(fields: Fields) -> Answer:
+        answers = [condition(fields) for condition in conditions]
+        return decides if decides in answers else (None if None in answers else not decides)
 
-def _all(conditions: list[Condition], fields: Fields) -> Answer:
-    answers = [condition(fields) for condition in conditions]
-    return False if False in answers else (None if None in answers else True)
+    return combined
 
 
 def _negation(condition: Condition) -> Condition:
@@ -249,16 +251,10 @@ def _equal(value: FieldValue, other: FieldValue) -> bool:
 
 def _ordered(value: FieldValue, other: FieldValue, sign: str) -> bool:
     """A number is compared with a number, anything else as text."""
-    left: float | str = value if _is_number(value) and _is_number(other) else str(value)  # type: ignore[assignment]
-    right: float | str = other if _is_number(value) and _is_number(other) else str(other)  # type: ignore[assignment]
-    match sign:
-        case "<":
-            return left < right  # type: ignore[operator]
-        case "<=":
-            return left <= right  # type: ignore[operator]
-        case ">":
-            return left > right  # type: ignore[operator]
-    return left >= right  # type: ignore[operator]
+    compared = _ORDERS[sign]
+    if _is_number(value) and _is_number(other):
+        return compared(value, other)
+    return compared(str(value), str(other))
 
 
 def _like(pattern: str) -> Callable[[FieldValue], bool]:
@@ -281,11 +277,7 @@ def _like(pattern: str) -> Callable[[FieldValue], bool]:
             if found is None:
                 return False
             place = found.end()
-        start = len(text) - _length(pattern.rpartition("%")[2])
+        start = len(text) - len(pattern.rpartition("%")[2])
         return start >= place and pieces[-1].fullmatch(text, start) is not None
 
     return matches
-
-
-def _length(piece: str) -> int:
-    return len(piece)

@@ -47,7 +47,8 @@ class DocumentMaker:
 
     def make(self, page: IndexablePage, counters: Counters) -> IndexDocument | None:
         """The page's document; None where a filter drops it, which is counted."""
-        document = IndexDocument(page.url, page.fetch_time, self._boost(page, counters))
+        boost = self.scoring.indexer_score(page.url, page.datum, page.parse, 1.0, counters)
+        document = IndexDocument(page.url, page.fetch_time, boost)
         document.fields["id"] = page.url
         if page.segment:
             document.fields["segment"] = page.segment
@@ -67,6 +68,3 @@ class DocumentMaker:
                 return None
             document = found
         return document
-
-    def _boost(self, page: IndexablePage, counters: Counters) -> float:
-        return self.scoring.indexer_score(page.url, page.datum, page.parse, 1.0, counters)

@@ -1,7 +1,7 @@
 """The links to the pages of a shard, from the LinkDb; none where there is no LinkDb.
 
 This is all that index knows of the LinkDb: the dataset of that name, bucketed by the target's
-host, with the columns that are named here.
+host, with the target as `url` and the columns that are named here.
 """
 
 from __future__ import annotations
@@ -12,16 +12,15 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.model.arrow import as_array, fill_null
+from crawl.phases.index.tasks.matching import matching_rows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.parquet import open_table, read_groups
 from crawl.storage.snapshot import Dataset
 
 LINKDB = "linkdb"
-TO, FROM, ANCHOR = "url", "from_url", "anchor"
+FROM, ANCHOR = "from_url", "anchor"
 
 INLINKS = pa.list_(pa.struct([pa.field("url", pa.string()), pa.field("anchor", pa.string())]))
 
@@ -50,20 +49,11 @@ class InlinkSource:
     def inlinks(self, shard: int, shards: int, urls: pa.Array[Any]) -> pa.Array[Any]:
         """The links to each of the URLs, which are all of one shard and differ."""
         shared = gcd(shards, self.buckets)
+        paths = [path for bucket, path in self.paths if bucket % shared == shard % shared]
         owners, found = [np.zeros(0, dtype=np.int64)], []
-        for bucket, path in self.paths:
-            if bucket % shared != shard % shared:
-                continue
-            with open_table(self.folder, path) as source:
-                for group in range(source.num_row_groups):
-                    rows = read_groups(source, [group], [TO])
-                    places = pc.index_in(as_array(rows[TO]), value_set=urls)
-                    hits = pc.is_valid(places)
-                    if not pc.any(hits).as_py():
-                        continue
-                    links = read_groups(source, [group], [FROM, ANCHOR]).filter(hits)
-                    owners.append(places.filter(hits).to_numpy().astype(np.int64))
-                    found.append(links)
+        for links, places in matching_rows(self.folder, paths, urls, [FROM, ANCHOR]):
+            owners.append(places)
+            found.append(links)
         return self._listed(np.concatenate(owners), found, len(urls))
 
     def _listed(self, owners: Any, found: list[pa.Table], count: int) -> pa.Array[Any]:

@@ -7,10 +7,8 @@ text then. So each shard notes the old one, and `index` takes such a page from t
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any
 
 import numpy as np
@@ -21,25 +19,14 @@ import pyarrow.compute as pc
 from crawl.model.arrow import as_array, fill_null, strings
 from crawl.model.derived_tables import INDEX_KEPT_OUT
 from crawl.model.status import Status
+from crawl.phases.index.tasks.decide import ShardTask
+from crawl.phases.index.tasks.matching import beside_stored, matching_rows
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import open_table, read_groups
 from crawl.tables.bucket_files import BucketTarget, BucketWriter, stored_groups
 from crawl.tables.ranges import StoredGroups
 
 _COLUMNS = INDEX_KEPT_OUT.names
-
-
-@dataclass(frozen=True, slots=True)
-class KeptOutTask:
-    """One shard: what is noted of it, and the CrawlDb's files that have its URLs."""
-
-    noted: tuple[BucketFile, ...]
-    crawldb: tuple[BucketFile, ...]
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in (*self.noted, *self.crawldb))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,14 +40,14 @@ class KeptOutJob:
     """Whether pages are indexed that were found not modified."""
 
 
-def returning_segments(job: KeptOutJob, task: KeptOutTask) -> dict[str, int]:
+def returning_segments(job: KeptOutJob, task: ShardTask) -> dict[str, int]:
     """The segments that have pages which nothing keeps out any more, and how many each has."""
     return dict(Counter(strings(returning_pages(job, task)["segment"])))
 
 
-def returning_pages(job: KeptOutJob, task: KeptOutTask) -> pa.Table:
+def returning_pages(job: KeptOutJob, task: ShardTask) -> pa.Table:
     """The rows of pages which nothing keeps out any more."""
-    groups = list(stored_groups(job.index, task.noted, _COLUMNS))
+    groups = list(stored_groups(job.index, task.kept_out, _COLUMNS))
     noted = pa.concat_tables([INDEX_KEPT_OUT.schema.empty_table(), *groups])
     statuses = statuses_of(job.crawldb, task.crawldb, as_array(noted["url"]))
     good = [Status.DB_FETCHED, *([Status.DB_NOTMODIFIED] if job.with_not_modified else [])]
@@ -72,14 +59,9 @@ def statuses_of(
 ) -> npt.NDArray[np.int8]:
     """The CrawlDb's status of each URL; 0 where it has none."""
     statuses = np.zeros(len(urls), dtype=np.int8)
-    for file in files if len(urls) else ():
-        with open_table(folder, file.path) as source:
-            for group in range(source.num_row_groups):
-                rows = read_groups(source, [group], ["url", "status"])
-                places = pc.index_in(as_array(rows["url"]), value_set=urls)
-                hits = pc.is_valid(places)
-                found = places.filter(hits).to_numpy().astype(np.int64)
-                statuses[found] = rows["status"].filter(hits).to_numpy()
+    paths = (file.path for file in files if len(urls))
+    for rows, places in matching_rows(folder, paths, urls, ["status"]):
+        statuses[places] = rows["status"].to_numpy()
     return statuses
 
 
@@ -100,14 +82,9 @@ class KeptOutNotes:
         once, `over` the URLs and versions of those of which that can no longer be said. What is
         noted of a later version stays."""
         kept = kept.sort_by("url").combine_chunks()
-        urls = strings(kept["url"])
-        done = 0
-        for group in self._stored.below(end):
-            until = bisect_right(urls, str(group["url"][group.num_rows - 1].as_py()), done)
-            self._write(group, kept.slice(done, until - done), over)
-            done = until
-        if done < len(urls):
-            self._write(INDEX_KEPT_OUT.schema.empty_table(), kept.slice(done), over)
+        schema = INDEX_KEPT_OUT.schema
+        for group, beside in beside_stored(self._stored, end, kept, schema):
+            self._write(group, beside, over)
 
     def _write(self, group: pa.Table, kept: pa.Table, over: pa.Table) -> None:
         is_over = latest(group, over) >= group["version"].to_numpy()
@@ -123,13 +100,8 @@ class KeptOutNotes:
     def __enter__(self) -> KeptOutNotes:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._writer.__exit__(kind, fault, trace)
+    def __exit__(self, *fault: Any) -> None:
+        self._writer.__exit__(*fault)
         if self._changed:
             self.files = tuple(self._writer.files)
         else:

@@ -5,8 +5,9 @@ No text is read here, and none moves before it is known which parse is the newes
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import CONTENT, FETCH, PARSE_DATA, PARSE_TEXT, Segment
-from crawl.tables.exchange import Outbox, RowKind
+from crawl.tables.bucket_files import largest_first
+from crawl.tables.exchange import Exchange, Outbox, RowKind
+from crawl.tables.runner import Runner
 from crawl.urls.hosts import hosts_of
 
 FETCH_KEY, PARSE_KEY = 0, 1
@@ -132,6 +135,17 @@ def parts_of(segments: Iterable[Segment]) -> list[SegmentPart]:
                 )
             )
     return parts
+
+
+def exchange_keys(
+    runner: Runner, job: KeysJob, segments: Sequence[Segment], folder: Folder, step: str
+) -> tuple[list[SegmentPart], Exchange[Counters]]:
+    """Has what the segments have of URLs sent to the shards. The parts of their parses, at least
+    one, in the segments' `folder`: deletions pass through some part."""
+    parts = parts_of(segments) or [SegmentPart(0, 0, "", folder)]
+    senders: list[KeysTask] = [*parts, *fetch_files_of(segments)]
+    sent = runner.exchange(partial(send_keys, job), largest_first(senders), job.shards, step)
+    return parts, sent
 
 
 def fetch_files_of(segments: Iterable[Segment]) -> list[FetchFile]:

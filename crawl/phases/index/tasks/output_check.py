@@ -6,12 +6,7 @@ from collections.abc import Iterator
 
 from crawl.errors import StorageError
 from crawl.model.derived_tables import INDEX
-from crawl.phases.index.tasks.outputs import (
-    FOLDERS,
-    WriterOutput,
-    noted_folder,
-    noted_outputs,
-)
+from crawl.phases.index.tasks.outputs import FOLDERS, WriterOutput, noted_folder, noted_outputs
 from crawl.search.file_sums import folder_fault, has_noted_files
 from crawl.storage.checking import CheckFault
 from crawl.storage.crawl_dir import CrawlDir

@@ -14,11 +14,13 @@ one of it looks first whether it is as it was written.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import combinations
+from pathlib import Path
+from typing import Any, NamedTuple
 
-from crawl.errors import NoSnapshot
+from crawl.errors import NoSnapshot, UsageError
 from crawl.hints import command
 from crawl.model.derived_tables import INDEX
 from crawl.phases.index.tasks.writers import WriterSpec
@@ -32,6 +34,15 @@ OUTPUTS = "outputs"
 """The note of a snapshot that tells of them."""
 
 SHARD_NAME = re.compile(r"part-\d{5}-[0-9a-f]{8}(?:\.[a-z0-9.]+)?")
+
+
+class ShardOutput(NamedTuple):
+    """What a writer has of one shard."""
+
+    name: str
+    """Of its file or folder."""
+    sum: FileSum | None
+    """Of the file, or of the list of the folder's files; None where nobody made one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,16 +59,25 @@ class WriterOutput:
     missed: tuple[str, ...] = ()
     """The segments that were indexed while the writer was not active."""
 
+    @property
+    def count(self) -> int:
+        """How many documents it has."""
+        return sum(self.documents.values())
+
     def as_note(self) -> dict[str, Any]:
+        sums = {number: [each.bytes, each.crc] for number, each in self.sums.items()}
         return {
             "address": self.address,
-            "shards": {str(number): name for number, name in sorted(self.shards.items())},
-            "documents": {str(number): count for number, count in sorted(self.documents.items())},
-            "sums": {
-                str(number): [each.bytes, each.crc] for number, each in sorted(self.sums.items())
-            },
+            "shards": _by_number(self.shards),
+            "documents": _by_number(self.documents),
+            "sums": _by_number(sums),
             "missed": list(self.missed),
         }
+
+
+def _by_number(shards: Mapping[int, Any]) -> dict[str, Any]:
+    """As JSON has it, in order."""
+    return {str(number): each for number, each in sorted(shards.items())}
 
 
 def noted_outputs(snapshot: Snapshot | None) -> dict[str, WriterOutput]:
@@ -114,3 +134,52 @@ def output_folder(crawl_dir: CrawlDir, spec: WriterSpec) -> Folder:
     """Where a writer's files go."""
     address = output_address(spec)
     return Folder(address) if address else crawl_dir.folder.child(INDEX.name).child(spec.id)
+
+
+def check_places(
+    crawl_dir: CrawlDir,
+    specs: Sequence[WriterSpec],
+    ledger: Snapshot | None,
+    *,
+    rebuild: bool = False,
+) -> None:
+    """Raises UsageError where a writer's folder is another's, or not where its files are: what the
+    ledger does not name there is deleted, so that another writer's files, or another crawl's,
+    would be lost."""
+    outputs = noted_outputs(ledger)
+    noted = {
+        writer: noted_folder(crawl_dir, writer, output)
+        for writer, output in outputs.items()
+        if output.shards
+    }
+    places = {writer: _place(folder.address) for writer, folder in noted.items()}
+    given = {spec.id: _place(output_folder(crawl_dir, spec).address) for spec in specs}
+    for one, other in combinations(sorted({**places, **given}.items()), 2):
+        if one[1] == other[1]:
+            raise UsageError(
+                f"the index writers {one[0]} and {other[0]} would have one folder, {one[1]}: give"
+                " each a path of its own"
+            )
+    for spec in specs:
+        place = places.get(spec.id)
+        if place == given[spec.id]:
+            continue
+        folder = output_folder(crawl_dir, spec)
+        if place is not None and not rebuild:
+            raise UsageError(
+                f"{spec.id}: its files are in {place}, and it is to write to {given[spec.id]}:"
+                f" `{command('index', crawl_dir.address, '--rebuild')}` makes them anew there, and"
+                " a writer of another id has both"
+            )
+        if output_address(spec) and folder.exists(FOLDERS):
+            raise UsageError(
+                f"{spec.id}: {folder.address} holds an index that is not this crawl's: give the"
+                " writer another path, or delete what is there"
+            )
+
+
+def _place(address: str) -> str:
+    """The address as no other folder has it."""
+    if "://" in address.removeprefix("file://") or "::" in address:
+        return address.rstrip("/")
+    return str(Path(address.removeprefix("file://")).resolve())

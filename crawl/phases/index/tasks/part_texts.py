@@ -1,4 +1,4 @@
-"""The texts of a part of a segment's parse, taken row by row in rising order.
+"""The wanted rows of a part of a segment's parse with their texts, in rising order.
 
 parse_text has a row for each row of parse_data whose parse succeeded, in the same order: so the
 text of a page is found by counting, and only the row groups of wanted pages are read. Where a
@@ -7,8 +7,8 @@ count leads to another page, its part is looked through by URL instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from types import TracebackType
+from collections.abc import Generator, Iterator, Sequence
+from contextlib import closing
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,9 @@ import pyarrow.compute as pc
 
 from crawl.model.arrow import strings
 from crawl.phases.index.tasks.keys import SegmentPart
-from crawl.storage.parquet import StoredTable, each_group, open_table, read_groups
-from crawl.storage.segments import PARSE_TEXT
+from crawl.phases.index.tasks.matching import matching_rows
+from crawl.storage.parquet import StoredTable, open_table, read_groups
+from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
 
 Text = tuple[str, str | None]
 """All text, and the main text where there is one."""
@@ -26,12 +27,41 @@ Text = tuple[str, str | None]
 _COLUMNS = ["url", "text", "main_text"]
 
 
-class PartTexts:
-    """The texts of one part; a context manager."""
+def wanted_rows(
+    part: SegmentPart, wanted: pa.Table, columns: list[str]
+) -> Iterator[tuple[pa.Table, pa.Table, list[Text]]]:
+    """The rows of a part's parse_data whose numbers are in the column `row` of `wanted`, group by
+    group: these columns of them, what `wanted` has of them, and their texts."""
+    wanted = wanted.sort_by("row").combine_chunks()
+    numbers = wanted["row"].to_numpy()
+    texts = _PartTexts(part)
+    first = done = 0
+    with closing(texts.groups):
+        for path in part.data:
+            with open_table(part.folder.child(PARSE_DATA), path) as source:
+                for group in range(source.num_row_groups):
+                    count = source.metadata.row_group(group).num_rows
+                    end = int(np.searchsorted(numbers, first + count))
+                    names = columns if end > done else ["status"]
+                    rows = read_groups(source, [group], names)
+                    good = pc.starts_with(rows["status"], "success").to_numpy().astype(np.int64)
+                    if end > done:
+                        places = numbers[done:end] - first
+                        data = rows.take(pa.array(places))
+                        before = np.cumsum(good) - good
+                        found = texts.of(before[places] + texts.passed, strings(data["url"]))
+                        yield data, wanted.slice(done, end - done), found
+                    texts.passed += int(good.sum())
+                    first, done = first + count, end
+
+
+class _PartTexts:
+    """The texts of one part."""
 
     def __init__(self, part: SegmentPart) -> None:
         self._part = part
-        self._groups: Iterator[tuple[int, StoredTable, int]] = self._each_group()
+        self.groups = self._each_group()
+        """The row groups that were not reached yet."""
         self._rows: pa.Table | None = None
         self._first = self._end = 0
         self.passed = 0
@@ -56,7 +86,7 @@ class PartTexts:
     def _reach(self, number: int) -> bool:
         """Reads the row group with this row; whether there is one."""
         while self._rows is None or number >= self._end:
-            following = next(self._groups, None)
+            following = next(self.groups, None)
             if following is None:
                 return False
             self._first, source, group = following
@@ -66,7 +96,7 @@ class PartTexts:
                 self._rows = read_groups(source, [group], _COLUMNS)
         return number >= self._first
 
-    def _each_group(self) -> Iterator[tuple[int, StoredTable, int]]:
+    def _each_group(self) -> Generator[tuple[int, StoredTable, int]]:
         first = 0
         for path in self._part.text:
             with open_table(self._part.folder.child(PARSE_TEXT), path) as source:
@@ -75,27 +105,10 @@ class PartTexts:
                     first += source.metadata.row_group(group).num_rows
 
     def _by_url(self, urls: Sequence[str]) -> list[Text]:
-        wanted = pa.array(urls, pa.string())
-        texts: dict[str, Text] = {}
-        for path in self._part.text:
-            with open_table(self._part.folder.child(PARSE_TEXT), path) as source:
-                for group in each_group(source, _COLUMNS):
-                    rows = group.filter(pc.is_in(group["url"], wanted))
-                    for url, *text in zip(
-                        *(rows[name].to_pylist() for name in _COLUMNS), strict=True
-                    ):
-                        texts[url] = (text[0], text[1])
-        return [texts.get(url, ("", None)) for url in urls]
-
-    def __enter__(self) -> PartTexts:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        close = getattr(self._groups, "close", None)
-        if close is not None:
-            close()
+        texts: list[Text] = [("", None)] * len(urls)
+        folder, wanted = self._part.folder.child(PARSE_TEXT), pa.array(urls, pa.string())
+        for rows, places in matching_rows(folder, self._part.text, wanted, ["text", "main_text"]):
+            found = zip(strings(rows["text"]), rows["main_text"].to_pylist(), strict=True)
+            for place, text in zip(places.tolist(), found, strict=True):
+                texts[place] = text
+        return texts

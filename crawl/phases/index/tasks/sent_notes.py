@@ -14,17 +14,18 @@ from __future__ import annotations
 
 import re
 import uuid
-from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.errors import StorageError
-from crawl.model.arrow import as_array, fill_null, strings
+from crawl.model.arrow import as_array, fill_null
 from crawl.model.derived_tables import INDEX
+from crawl.phases.index.tasks.matching import beside_stored
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import each_group, open_table, open_writer
@@ -102,14 +103,8 @@ class UnsettledUrls:
         """The rows of a writer's ledger together with these URLs, in order."""
         for new in NewRows(_SENT, "url", self.tables).ranges():
             noted = _newest(new.rows)
-            urls = strings(noted["url"])
-            done = 0
-            for group in stored.below(new.end):
-                end = bisect_right(urls, str(group["url"][group.num_rows - 1].as_py()), done)
-                yield _joined(group, noted.slice(done, end - done), writer)
-                done = end
-            if done < len(urls):
-                yield _joined(INDEX.schema.empty_table(), noted.slice(done), writer)
+            for group, beside in beside_stored(stored, new.end, noted, INDEX.schema):
+                yield _joined(group, beside, writer)
 
 
 def _read(folder: Folder, name: str) -> Iterator[pa.Table]:
@@ -154,15 +149,20 @@ def _joined(group: pa.Table, noted: pa.Table, writer: str) -> pa.Table:
 
 def unknown_rows(rows: pa.Table, writer: str) -> pa.Table:
     """Rows of the ledger for URLs of whose documents nothing is known."""
-    urls = as_array(rows["url"])
+    unknown, nowhere = (pa.repeat(pa.scalar(each), rows.num_rows) for each in (UNKNOWN, ""))
+    return ledger_rows(writer, as_array(rows["url"]), as_array(rows["version"]), unknown, nowhere)
+
+
+def ledger_rows(
+    writer: str,
+    urls: pa.Array[Any],
+    versions: pa.Array[Any],
+    digests: pa.Array[Any],
+    segments: pa.Array[Any],
+) -> pa.Table:
+    """Rows of a writer's ledger."""
+    writers = pa.repeat(pa.scalar(writer), len(urls))
+    hosts = fill_null(hosts_of(urls), "")
     return pa.Table.from_arrays(
-        [
-            pa.repeat(pa.scalar(writer), rows.num_rows),
-            urls,
-            fill_null(hosts_of(urls), ""),
-            as_array(rows["version"]),
-            pa.repeat(pa.scalar(UNKNOWN), rows.num_rows),
-            pa.repeat(pa.scalar(""), rows.num_rows),
-        ],
-        schema=INDEX.schema,
+        [writers, urls, hosts, versions, digests, segments], schema=INDEX.schema
     )

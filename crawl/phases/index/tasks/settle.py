@@ -8,10 +8,13 @@ anything: `index` and `clean`, whichever writers they are for, `check --repair` 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from crawl.errors import DamagedFile
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.errors import DamagedFile, StorageError
+from crawl.model.derived_tables import INDEX
 from crawl.phases.index.tasks.outputs import (
     FOLDERS,
     SHARD_NAME,
@@ -124,6 +127,28 @@ def settle_outputs(
         if output.is_elsewhere:
             output.folder.drop_uploads()
     return SettledOutputs(tuple(listed), deleted)
+
+
+def settle_index(
+    crawl_dir: CrawlDir,
+    command: str,
+    config: Config,
+    clock: Clock,
+    specs: Sequence[WriterSpec] = (),
+    *,
+    steal_lock: bool = False,
+) -> SettledOutputs:
+    """Brings what every writer has to what the ledger says, under the ledger's lock; where nothing
+    is to be done, no lock is taken. A ledger that cannot be read says nothing."""
+    dataset = crawl_dir.dataset(INDEX)
+    try:
+        ledger = dataset.current()
+    except StorageError:
+        return SettledOutputs()
+    if not is_unsettled(crawl_dir, specs, ledger):
+        return SettledOutputs()
+    with crawl_dir.writing(dataset, command, config, clock, steal_lock=steal_lock) as transaction:
+        return settle_outputs(crawl_dir, specs, transaction.base)
 
 
 def is_unsettled(

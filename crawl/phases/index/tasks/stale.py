@@ -12,35 +12,16 @@ from crawl.counters import Counters
 from crawl.model.arrow import as_array, fill_null
 from crawl.model.status import status_label
 from crawl.phases.index.rules import STALE
+from crawl.phases.index.tasks.decide import ShardResult, ShardTask
 from crawl.phases.index.tasks.documents import DOCUMENTS
 from crawl.phases.index.tasks.kept_out import KeptOutNotes, kept_rows, statuses_of
 from crawl.phases.index.tasks.ledger import ledger_urls
-from crawl.phases.index.tasks.sent_notes import UnsettledUrls
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile
 from crawl.tables.bucket_files import BucketTarget
 from crawl.tables.exchange import Outbox
 from crawl.urls.hosts import hosts_of
 
 NOT_IN_CRAWLDB = "stale.not_in_crawldb"
-
-
-@dataclass(frozen=True, slots=True)
-class StaleTask:
-    """One shard: its ledger, and the CrawlDb's files that have its URLs."""
-
-    number: int
-    ledger: BucketFile | None
-    crawldb: tuple[BucketFile, ...]
-    unsettled: tuple[UnsettledUrls, ...] = ()
-    """What jobs that died may have sent."""
-    kept_out: tuple[BucketFile, ...] = ()
-    """What is noted of pages that are kept out."""
-
-    @property
-    def rows(self) -> int:
-        known = self.ledger.rows if self.ledger else 0
-        return known + sum(file.rows for file in self.crawldb)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +34,7 @@ class StaleJob:
     crawldb: Folder
 
 
-@dataclass(frozen=True, slots=True)
-class StaleShard:
-    """What was found of a shard."""
-
-    counters: Counters
-    kept_out: tuple[BucketFile, ...]
-    """Its notes of pages that are kept out, from now on."""
-
-
-def send_stale(job: StaleJob, task: StaleTask, outbox: Outbox) -> StaleShard:
+def send_stale(job: StaleJob, task: ShardTask, outbox: Outbox) -> ShardResult:
     """Sends deletions of the stale documents to the shard itself."""
     counters = Counters()
     known = ledger_urls(job.target.folder, task.ledger, task.unsettled)
@@ -82,7 +54,4 @@ def send_stale(job: StaleJob, task: StaleTask, outbox: Outbox) -> StaleShard:
     with KeptOutNotes(job.target, task.number, task.kept_out) as notes:
         noted = kept_rows(kept["url"], hosts, kept["version"], kept["segment"])
         notes.merge(None, noted, over=noted.schema.empty_table())
-    return StaleShard(counters, notes.files)
-
-
-STALE_COUNTERS = (*(f"stale.{status.label}" for status in STALE), NOT_IN_CRAWLDB)
+    return ShardResult(counters, notes.files)

@@ -84,6 +84,14 @@ def active_writers(config: Config, overrides: Mapping[str, str] | None = None) -
     return [_with_parameters(spec, overrides or {}) for spec in _active(config)]
 
 
+def checked_writers(config: Config, overrides: Mapping[str, str] | None) -> list[WriterSpec]:
+    """The same, each of which can be built."""
+    specs = active_writers(config, overrides)
+    for spec in specs:
+        spec.build(config)
+    return specs
+
+
 def writer_faults(config: Config, *, connect: bool = False) -> dict[str, str]:
     """What is wrong with each active writer, in one line by its id: what `crawl index` would end
     with before it begins. `connect`: servers are asked too, and nothing is made there."""
@@ -127,29 +135,24 @@ class NamedWriter:
 
     id: str
     plugin: str
-    is_active: bool
     path: object = None
     """Its parameter, if it has one."""
+    is_active: bool = False
 
 
 def named_writers(config: Config) -> list[NamedWriter]:
     """The active writers in their order, then the others of `index.writers.file`."""
-    listed: dict[str, tuple[str, object]] = {}
+    listed: dict[str, NamedWriter] = {}
     for table, where in _tables(config):
         plugin, identifier = _names(table, where)
         parameters = table.get("parameters")
         path = parameters.get("path") if isinstance(parameters, dict) else None
-        listed[identifier] = (plugin, path)
-    active = [
-        (name, *listed[name])
-        if name in listed
-        else (_safe_id(name, INDEX_WRITERS.name), name, None)
-        for name in config[INDEX_WRITERS]
-    ]
-    found = {each[0]: NamedWriter(each[0], each[1], True, each[2]) for each in active}
-    for identifier, (plugin, path) in listed.items():
-        found.setdefault(identifier, NamedWriter(identifier, plugin, False, path))
-    return list(found.values())
+        listed[identifier] = NamedWriter(identifier, plugin, path)
+    found: dict[str, NamedWriter] = {}
+    for name in config[INDEX_WRITERS]:
+        writer = listed.get(name) or NamedWriter(_safe_id(name, INDEX_WRITERS.name), name)
+        found[writer.id] = replace(writer, is_active=True)
+    return [*found.values(), *(each for each in listed.values() if each.id not in found)]
 
 
 def resolved_path(writer: NamedWriter) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any, ClassVar
@@ -36,8 +37,6 @@ _LONGEST_ID = 512
 _KEYWORD = {"type": "keyword", "ignore_above": 8191}
 _TEXT = {"type": "text"}
 _DATE = {"type": "date"}
-_LONG = {"type": "long"}
-_FLOAT = {"type": "float"}
 DEFAULT_INDEX_BODY: Mapping[str, Any] = {
     # a value that does not fit its field is left out of that field, not the document
     "settings": {"index": {"mapping": {"ignore_malformed": True}}},
@@ -47,8 +46,8 @@ DEFAULT_INDEX_BODY: Mapping[str, Any] = {
         "properties": {
             **dict.fromkeys(("title", "content", "anchor", "description", "keywords"), _TEXT),
             **dict.fromkeys(("tstamp", "date", "lastModified"), _DATE),
-            "contentLength": _LONG,
-            "boost": _FLOAT,
+            "contentLength": {"type": "long"},
+            "boost": {"type": "float"},
             "binaryContent": {"type": "keyword", "index": False, "doc_values": False},
         },
     },
@@ -82,8 +81,7 @@ class BulkIndexWriter(IndexWriter):
         self._ask_for_index(may_make=False)
 
     def _ask_for_index(self, *, may_make: bool) -> None:
-        server = HttpServer(self._settings, Patience(self._settings.check_seconds))
-        try:
+        with closing(HttpServer(self._settings, Patience(self._settings.check_seconds))) as server:
             answer = server.ask("HEAD", f"/{self._index}")
             if answer.status == 404 and self._create:
                 if not may_make:
@@ -102,20 +100,15 @@ class BulkIndexWriter(IndexWriter):
                 raise StorageError(
                     f"{answer.address} has no use for the index {self._index}: {answer.said()}"
                 )
-        finally:
-            server.close()
 
     def open(self, shard: Shard) -> BulkShard:
         return BulkShard(self._settings, self._index, gzipped=self._gzip)
 
     def commit(self) -> None:
-        server = HttpServer(self._settings)
-        try:
+        with closing(HttpServer(self._settings)) as server:
             answer = server.ask("POST", f"/{self._index}/_refresh", b"")
             if answer.status != 200:
                 raise StorageError(f"{answer.address} does not refresh: {answer.said()}")
-        finally:
-            server.close()
 
 
 def _index_body(path: str) -> bytes:

@@ -60,25 +60,25 @@ class ServerAnswer:
 
     def json(self) -> dict[str, Any]:
         """The body; raises StorageError where it is no JSON object."""
-        try:
-            found = msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, RecursionError):
-            found = None
-        if not isinstance(found, dict):
+        found = self._object()
+        if found is None:
             raise StorageError(f"{self.address} does not answer as expected: {self.said()}")
         return found
 
     def said(self) -> str:
         """The status and the reason of a refusal, in one line that can be looked at."""
-        try:
-            content = msgspec.json.decode(self.body)
-        except (msgspec.DecodeError, RecursionError):
-            content = None
-        error = content.get("error") if isinstance(content, dict) else None
+        error = (self._object() or {}).get("error")
         if isinstance(error, dict):
             error = error.get("reason") or error.get("msg") or error.get("type")
         text = error if error else self.body[:_MAX_TOLD].decode("utf-8", "replace")
         return f"{self.status} {self.shown(text)}".strip()
+
+    def _object(self) -> dict[str, Any] | None:
+        try:
+            found = msgspec.json.decode(self.body)
+        except (msgspec.DecodeError, RecursionError):
+            return None
+        return found if isinstance(found, dict) else None
 
     def shown(self, text: object) -> str:
         """What the server says, as a message may repeat it: without what it was sent as a
@@ -110,10 +110,6 @@ class HttpServer:
     def retries(self) -> int:
         """How often it was waited for."""
         return self._patience.pauses
-
-    @property
-    def patience(self) -> Patience:
-        return self._patience
 
     def close(self) -> None:
         if self._curl is not None:

@@ -18,19 +18,8 @@ from crawl.plugins.protocol.shared.connections import certificate_authorities
 from crawl.printable import printable
 
 SERVER_PARAMETERS = (
-    "url",
-    "username",
-    "password",
-    "api_key",
-    "verify",
-    "ca_file",
-    "client_cert",
-    "client_key",
-    "timeout_seconds",
-    "retry_seconds",
-    "batch_documents",
-    "batch_bytes",
-    "max_rejected",
+    *("url", "username", "password", "api_key", "verify", "ca_file", "client_cert", "client_key"),
+    *("timeout_seconds", "retry_seconds", "batch_documents", "batch_bytes", "max_rejected"),
 )
 
 _CHECK_SECONDS = 10.0
