@@ -112,11 +112,7 @@ def _parameters_of(field: Field) -> Iterator[click.Parameter]:
             shown = shown if is_required else f"[{shown}]"
             shown = f"{shown}..." if many and not shown.endswith("...") else shown
         yield click.Argument(
-            [field.name],
-            nargs=-1 if many else 1,
-            required=is_required,
-            metavar=shown,
-            default=None,
+            [field.name], nargs=-1 if many else 1, required=is_required, metavar=shown, default=None
         )
     if not field.flags:
         return

@@ -111,11 +111,7 @@ def _cell_text(value: object) -> str:
 
 
 def _draw(
-    title: str,
-    columns: Sequence[str],
-    rows: list[list[str]],
-    numeric: list[bool],
-    stream: TextIO,
+    title: str, columns: Sequence[str], rows: list[list[str]], numeric: list[bool], stream: TextIO
 ) -> None:
     """In a box where there is room for one. Else without, and with the widest columns
     folded; numbers and the first column, which people look for and copy, are not."""

@@ -4,13 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from crawl.cli.output import (
-    echo,
-    echo_columns,
-    echo_highlighted,
-    print_table,
-    remark,
-)
+from crawl.cli.output import echo, echo_columns, echo_highlighted, print_table, remark
 from crawl.cli.rounds_view import RoundsView
 from crawl.operations.events import Notice, Progressed, Remark, StepBegan, StepEnded
 from crawl.operations.view import Cells, Highlighted, Line, Note, Table, View

@@ -3,7 +3,7 @@
     @dataclass(frozen=True, slots=True, kw_only=True)
     class DedupOptions:
         near: Annotated[str | None, option("Also mark pages that …", metavar="MEASURE")] = None
-        urls: Annotated[Natural, option("Name so many of them.", metavar="N")] = 10
+        urls: Annotated[Natural, option("Name so many of them.")] = 10
 
 The type says what may be given, its `Meta` the bounds, `option` the help and how the command line
 spells it. msgspec carries it, as it checks and describes (JSON Schema) plain annotated dataclasses,
@@ -115,9 +115,7 @@ Segments = Annotated[
     ),
 ]
 """Arguments, and `--segments NAME[,NAME]`, which says the same."""
-SnapshotNumber = Annotated[
-    int | None, option("Read this snapshot instead of the current.", metavar="N")
-]
+SnapshotNumber = Annotated[int | None, option("Read this snapshot instead of the current.")]
 
 
 @dataclass(frozen=True, slots=True)

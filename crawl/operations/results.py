@@ -82,10 +82,7 @@ def phase_result(
 ) -> PhaseResult:
     """The result of a phase by its report."""
     return PhaseResult(
-        **reported(report, segments, remarks),
-        snapshot=snapshot,
-        db_urls=db_urls,
-        complete=complete,
+        **reported(report, segments, remarks), snapshot=snapshot, db_urls=db_urls, complete=complete
     )
 
 

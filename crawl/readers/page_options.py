@@ -14,8 +14,7 @@ MAX_REDIRECTS = 5
 
 PageUrls = Annotated[tuple[str, ...], option("URLs.", metavar="[URL]...", argument=True)]
 FollowRedirects = Annotated[
-    bool,
-    option(f"Follow redirects: as many as http.redirect.max allows, or {MAX_REDIRECTS}."),
+    bool, option(f"Follow redirects: as many as http.redirect.max allows, or {MAX_REDIRECTS}.")
 ]
 PageFile = Annotated[str | None, option("Take this file; nothing is sent.", metavar="PATH")]
 FileUrl = Annotated[str | None, option("With --file: where it were found.", metavar="URL")]

@@ -34,19 +34,17 @@ class RunOptions:
     ] = ()
     rounds: Annotated[
         Annotated[int, Meta(ge=UNBOUNDED)] | None,
-        option("At most this many; -1: any number (default: 1).", metavar="N"),
+        option("At most this many; -1: any number (default: 1)."),
     ] = None
     until_empty: Annotated[bool, option("Any number of rounds, until nothing is due now.")] = False
     top_n: Annotated[
-        Positive,
-        option("At most this many URLs per round.", "--size-fetchlist", "--top-n", metavar="N"),
+        Positive, option("At most this many URLs per round.", "--size-fetchlist", "--top-n")
     ] = _USUAL.top_n
     num_fetchers: Annotated[
         Positive | None,
         option(
             "Parts of a fetch list, each fetched by a task (default: one a task slot of the"
-            " cluster).",
-            metavar="N",
+            " cluster)."
         ),
     ] = None
     threads: Annotated[
@@ -55,7 +53,6 @@ class RunOptions:
             f"Threads per task (default: the configuration's, else {_USUAL.threads}).",
             "--num-threads",
             "--threads",
-            metavar="N",
         ),
     ] = None
     time_limit_min: Annotated[

@@ -67,9 +67,6 @@ OPERATION = Operation(
 
     Run it after `crawl dedup` or when pages were purged; no segment is needed.
     """,
-    examples=(
-        "crawl clean mycrawl",
-        "crawl clean mycrawl --json -D index.writers=jsonl,tantivy",
-    ),
+    examples=("crawl clean mycrawl", "crawl clean mycrawl --json -D index.writers=jsonl,tantivy"),
     calls=("web.clean().documents",),
 )

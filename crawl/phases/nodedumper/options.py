@@ -27,18 +27,14 @@ class NodeDumperOptions:
         option("By the number of pages that they link to.", selects=True, faces=Face.COMMAND_LINE),
     ] = False
     scores: Annotated[
-        bool,
-        option("By what linkrank made of them.", selects=True, faces=Face.COMMAND_LINE),
+        bool, option("By what linkrank made of them.", selects=True, faces=Face.COMMAND_LINE)
     ] = False
-    top: Annotated[Positive | None, option("Only the first N.", "--topn", "--top", metavar="N")] = (
-        None
-    )
+    top: Annotated[Positive | None, option("Only the first N.", "--topn", "--top")] = None
     group: Annotated[NodeGroup | None, option("Hosts or domains instead of pages.")] = None
     combine: Annotated[
         Combine,
         option(
-            "With --group: the sum, or the greatest, of a host's or domain's pages.",
-            faces=Face.API,
+            "With --group: the sum, or the greatest, of a host's or domain's pages.", faces=Face.API
         ),
     ] = Combine.SUM
     sum: Annotated[
@@ -48,12 +44,7 @@ class NodeDumperOptions:
         bool, option("With --group: the greatest of its pages.", faces=Face.COMMAND_LINE)
     ] = False
     output: Annotated[
-        str | None,
-        option(
-            "Write files to a new folder.",
-            metavar="FOLDER",
-            positional=True,
-        ),
+        str | None, option("Write files to a new folder.", metavar="FOLDER", positional=True)
     ] = None
     format: Annotated[
         ListFormat | None,
@@ -109,12 +100,7 @@ class GraphDumpOptions:
     """The options of a dump of the graph of hosts or domains."""
 
     output: Annotated[
-        str,
-        option(
-            "Write files to a new folder.",
-            metavar="FOLDER",
-            positional=True,
-        ),
+        str, option("Write files to a new folder.", metavar="FOLDER", positional=True)
     ]
     format: Annotated[
         GraphFormat,
@@ -127,7 +113,6 @@ class GraphDumpOptions:
         ),
     ] = GraphFormat.COMMON_CRAWL
     group: Annotated[
-        NodeGroup,
-        option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE),
+        NodeGroup, option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE)
     ] = NodeGroup.HOST
     overwrite: Annotated[bool, option("Replace the files of an older call in FOLDER.")] = False

@@ -14,6 +14,4 @@ class ExplainOptions:
 
     url: Annotated[str, option("The URL.", metavar="URL", argument=True)]
     robots: Annotated[bool, option("Ask the host's robots.txt anew, politely.")] = False
-    inlinks: Annotated[
-        Natural, option("List at most this many pages that link to it.", metavar="N")
-    ] = 5
+    inlinks: Annotated[Natural, option("List at most this many pages that link to it.")] = 5

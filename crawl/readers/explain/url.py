@@ -28,11 +28,7 @@ from crawl.phases.generate.tasks.selection import selection_of
 from crawl.phases.generate.tasks.unfinished import unfinished_segments
 from crawl.readers.explain.bounds import EvaluateExpressions, KnownHost, known_host
 from crawl.readers.explain.segment_lookup import Inlink, SegmentEntry, find_in_segment, find_inlinks
-from crawl.readers.explain.selection import (
-    GenerateStep,
-    generate_steps,
-    rejection_of,
-)
+from crawl.readers.explain.selection import GenerateStep, generate_steps, rejection_of
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import Snapshot

@@ -18,8 +18,5 @@ class IndexcheckerOptions:
     file: PageFile = None
     url: FileUrl = None
     connect: Annotated[
-        bool,
-        option(
-            "Ask the index writers' servers too whether they are there; nothing is made.",
-        ),
+        bool, option("Ask the index writers' servers too whether they are there; nothing is made.")
     ] = False

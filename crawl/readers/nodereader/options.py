@@ -14,8 +14,5 @@ class NodeReaderOptions:
 
     url: Annotated[str, option("The page.", metavar="URL", argument=True)]
     links: Annotated[
-        Natural,
-        option(
-            "Also name up to N of the pages that link there, and that it links to.", metavar="N"
-        ),
+        Natural, option("Also name up to N of the pages that link there, and that it links to.")
     ] = 0

@@ -39,10 +39,7 @@ OPERATION = Operation(
     List what can be plugged into the crawler: every interface's plugins, which are active, in what
     order, and why.
     """,
-    examples=(
-        "crawl plugin list",
-        "crawl plugin list --active -D urlfilter.order=regex,domain",
-    ),
+    examples=("crawl plugin list", "crawl plugin list --active -D urlfilter.order=regex,domain"),
     calls=(
         '[each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]',
     ),

@@ -26,7 +26,7 @@ class StatsOptions:
     ] = False
     sort: Annotated[bool, option("With --stats: also by host, largest first.")] = False
     hosts: Annotated[
-        Natural | None, option(f"With --sort: how many hosts (default: {_HOSTS}).", metavar="N")
+        Natural | None, option(f"With --sort: how many hosts (default: {_HOSTS}).")
     ] = None
     snapshot: SnapshotNumber = None
 
@@ -105,15 +105,13 @@ class DumpOptions:
     regex: Annotated[
         str | None, option("With --dump: only URLs that match as a whole (RE2 syntax).")
     ] = None
-    retry: Annotated[
-        Natural | None, option("With --dump: only records with N retries.", metavar="N")
-    ] = None
+    retry: Annotated[Natural | None, option("With --dump: only records with N retries.")] = None
     expr: Annotated[
         str | None, option("With --dump: only records that this Spark SQL condition holds for.")
     ] = None
     sample: Annotated[
         Annotated[float, Meta(ge=0, le=1)] | None,
-        option("With --dump: a share of the records, by chance.", metavar="NUMBER"),
+        option("With --dump: a share of the records, by chance."),
     ] = None
     overwrite: Annotated[bool, option("With --dump: replace an older dump in FOLDER.")] = False
     snapshot: SnapshotNumber = None

@@ -43,12 +43,7 @@ def top(
     return best_of([entry for bucket in found for entry in bucket], most)
 
 
-def dump(
-    runner: Runner,
-    snapshot: Snapshot,
-    job: DumpJob,
-    matching: BlockSource | None,
-) -> int:
+def dump(runner: Runner, snapshot: Snapshot, job: DumpJob, matching: BlockSource | None) -> int:
     """Writes the wanted records into a folder that has room; returns how many. `matching` brings
     the rows that `--expr` holds for to their slices."""
     slices = Slices.of(snapshot, snapshot.buckets)

@@ -9,8 +9,7 @@ from crawl.model.dump_format import DumpFormat
 from crawl.operations.options import Positive, option
 
 Condition = Annotated[
-    str | None,
-    option("With --top or --dump: only hosts that this Spark SQL condition holds for."),
+    str | None, option("With --top or --dump: only hosts that this Spark SQL condition holds for.")
 ]
 
 
@@ -37,11 +36,7 @@ class TopHostsOptions:
     count: Annotated[
         Positive,
         option(
-            "The N greatest hosts by a column.",
-            "--top",
-            metavar="N",
-            positional=True,
-            selects=True,
+            "The N greatest hosts by a column.", "--top", metavar="N", positional=True, selects=True
         ),
     ] = 20
     by: Annotated[str, option("With --top: the column.", metavar="COLUMN")] = "urls"

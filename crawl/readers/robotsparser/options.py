@@ -36,6 +36,5 @@ class RobotsparserOptions:
         ),
     ] = ()
     details: Annotated[
-        bool,
-        option("Show the rules, the Crawl-delay and the sitemaps too; so without URLs."),
+        bool, option("Show the rules, the Crawl-delay and the sitemaps too; so without URLs.")
     ] = False

@@ -16,19 +16,18 @@ class QueryOptions:
         tuple[str, ...],
         option('Words, "phrases", -without, and fields such as title: host: since:', argument=True),
     ]
-    limit: Annotated[Positive, option("Results to show.", metavar="N")] = 10
-    offset: Annotated[Natural, option("Results to pass over.", metavar="N")] = 0
+    limit: Annotated[Positive, option("Results to show.")] = 10
+    offset: Annotated[Natural, option("Results to pass over.")] = 0
     per_host: Annotated[
         Natural | None,
         option(
-            "Results of one host at most; 0: any number (the property search.results.per.host).",
-            metavar="N",
+            "Results of one host at most; 0: any number (the property search.results.per.host)."
         ),
     ] = None
     duplicates: Annotated[bool, option("Show pages with nearly the same text too.")] = False
     exact: Annotated[bool, option("Do not look for words with typos.")] = False
     facets: Annotated[
-        Natural, option("Count the pages of the N commonest hosts and languages.", metavar="N")
+        Natural, option("Count the pages of the N commonest hosts and languages.")
     ] = 0
     explain: Annotated[bool, option("Show why each page ranks where it does.")] = False
     writer: Annotated[

@@ -20,15 +20,10 @@ class SimulateOptions:
     ] = None
     hosts: Annotated[
         Positive | None,
-        option(
-            "Simulate this many hosts instead of a fetch list.",
-            metavar="N",
-            faces=Face.COMMAND_LINE,
-        ),
+        option("Simulate this many hosts instead of a fetch list.", faces=Face.COMMAND_LINE),
     ] = None
     urls: Annotated[
-        Positive | None,
-        option("With --hosts: this many URLs on them.", metavar="N", faces=Face.COMMAND_LINE),
+        Positive | None, option("With --hosts: this many URLs on them.", faces=Face.COMMAND_LINE)
     ] = None
     skew: Annotated[
         Annotated[float, Meta(ge=0)],
@@ -39,11 +34,7 @@ class SimulateOptions:
     ] = 0.0
     parts: Annotated[
         Positive,
-        option(
-            "Parts they are dealt to, each fetched by a task.",
-            metavar="N",
-            faces=Face.COMMAND_LINE,
-        ),
+        option("Parts they are dealt to, each fetched by a task.", faces=Face.COMMAND_LINE),
     ] = 1
     latency: Annotated[
         Annotated[float, Meta(ge=0)],
@@ -54,15 +45,12 @@ class SimulateOptions:
         option("Spread of latencies (log-normal: standard deviation of the logarithm)."),
     ] = 0.5
     measured: Annotated[
-        bool,
-        option("Take --latency for all hosts, whatever the HostDb has measured.", "--assume"),
+        bool, option("Take --latency for all hosts, whatever the HostDb has measured.", "--assume")
     ] = True
     threads: Annotated[
-        Positive | None,
-        option("Threads per task (default: fetcher.threads.fetch).", metavar="N"),
+        Positive | None, option("Threads per task (default: fetcher.threads.fetch).")
     ] = None
-    tasks: Annotated[
-        Positive | None,
-        option("Parts fetched at the same time (default: all).", metavar="N"),
-    ] = None
+    tasks: Annotated[Positive | None, option("Parts fetched at the same time (default: all).")] = (
+        None
+    )
     seed: Annotated[int, option("Another number, other latencies.")] = 0

@@ -26,8 +26,7 @@ from crawl.tables.value_counts import value_counts
 from crawl.urls.domains import public_suffix, registered_domain, tld
 
 NAME_COUNTS = RowKind(
-    "name_counts",
-    required_schema({"name": pa.string(), "status": pa.int8(), "urls": pa.int64()}),
+    "name_counts", required_schema({"name": pa.string(), "status": pa.int8(), "urls": pa.int64()})
 )
 """URLs of a name that have a status."""
 
