@@ -72,35 +72,15 @@ class Option:
     """The face that must be given it, though it has a default for the other."""
 
 
-def option(
-    help: str,
-    *flags: str,
-    metavar: str = "",
-    argument: bool = False,
-    positional: bool = False,
-    faces: Face = Face.BOTH,
-    commas: bool = False,
-    parse: Callable[[str], object] | None = None,
-    nutch: str = "",
-    selects: bool = False,
-    shows_default: bool = True,
-    required_on: Face | None = None,
-) -> Meta:
-    """The annotation of a field that makes it an option."""
-    about = Option(
-        flags,
-        metavar,
-        argument,
-        positional,
-        faces,
-        commas,
-        parse,
-        nutch,
-        selects,
-        shows_default,
-        required_on,
-    )
-    return Meta(description=help, extra={"option": about})
+def option(help: str, *flags: str, **about: Any) -> Meta:
+    """The annotation of a field that makes it an option; `about`: what else Option has."""
+    return Meta(description=help, extra={"option": Option(flags, **about)})
+
+
+def selector(help: str, **about: Any) -> Meta:
+    """An option of the command line alone, by which a command of several operations means this
+    one."""
+    return option(help, selects=True, faces=Face.COMMAND_LINE, **about)
 
 
 StealLock = Annotated[bool, option("Take the lock even if its owner seems to be alive.")]

@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from crawl.clock import LONGEST_LOOK_DAYS
-from crawl.operations.options import Face, Positive, StealLock, option
+from crawl.operations.options import Face, Positive, StealLock, option, selector
 from crawl.rounds.steps import AFTER_ROUNDS, UNBOUNDED, LoopOptions, RoundOptions
 
 _USUAL = RoundOptions()
@@ -113,7 +113,4 @@ class RunOptions:
 class PlanOptions(RunOptions):
     """The options of a plan of rounds: those of run."""
 
-    dry_run: Annotated[
-        bool,
-        option("Show what would be done, and do nothing.", selects=True, faces=Face.COMMAND_LINE),
-    ] = False
+    dry_run: Annotated[bool, selector("Show what would be done, and do nothing.")] = False

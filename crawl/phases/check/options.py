@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from crawl.operations.options import Face, StealLock, option
+from crawl.operations.options import Face, StealLock, option, selector
 
 Deep = Annotated[bool, option("Read every page of every file, and look at its rows.")]
 
@@ -27,11 +27,6 @@ class RepairOptions:
 
     deep: Deep = False
     repair: Annotated[
-        bool,
-        option(
-            "Restore the newest intact state; damaged files go to CRAWL_DIR/quarantine.",
-            selects=True,
-            faces=Face.COMMAND_LINE,
-        ),
+        bool, selector("Restore the newest intact state; damaged files go to CRAWL_DIR/quarantine.")
     ] = False
     steal_lock: StealLock = False

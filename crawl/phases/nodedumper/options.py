@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from crawl.operations.options import Face, Positive, option
+from crawl.operations.options import Face, Positive, option, selector
 from crawl.phases.webgraph.values import Combine, ListFormat, NodeGroup, NodeValue
 
 
@@ -18,17 +18,9 @@ class NodeDumperOptions:
         NodeValue,
         option("By the score, or the number of inlinks or outlinks, of pages.", faces=Face.API),
     ] = NodeValue.SCORES
-    inlinks: Annotated[
-        bool,
-        option("By the number of pages that link there.", selects=True, faces=Face.COMMAND_LINE),
-    ] = False
-    outlinks: Annotated[
-        bool,
-        option("By the number of pages that they link to.", selects=True, faces=Face.COMMAND_LINE),
-    ] = False
-    scores: Annotated[
-        bool, option("By what linkrank made of them.", selects=True, faces=Face.COMMAND_LINE)
-    ] = False
+    inlinks: Annotated[bool, selector("By the number of pages that link there.")] = False
+    outlinks: Annotated[bool, selector("By the number of pages that they link to.")] = False
+    scores: Annotated[bool, selector("By what linkrank made of them.")] = False
     top: Annotated[Positive | None, option("Only the first N.", "--topn", "--top")] = None
     group: Annotated[NodeGroup | None, option("Hosts or domains instead of pages.")] = None
     combine: Annotated[
@@ -104,12 +96,10 @@ class GraphDumpOptions:
     ]
     format: Annotated[
         GraphFormat,
-        option(
+        selector(
             "With cc: not a list, but the graph that `crawl hostgraph` made, as Common Crawl"
             " publishes theirs.",
             metavar="cc",
-            selects=True,
-            faces=Face.COMMAND_LINE,
         ),
     ] = GraphFormat.COMMON_CRAWL
     group: Annotated[

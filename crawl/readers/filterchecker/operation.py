@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from crawl.interfaces.chain_steps import FilterStep, filter_steps
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option
 from crawl.operations.view import Cells, View
 from crawl.operations.work import Work
-from crawl.readers.filterchecker.options import FiltercheckerOptions
 
 REJECTED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiltercheckerOptions:
+    """The options of filterchecker."""
+
+    urls: Annotated[tuple[str, ...], option("URLs.", metavar="[URL]...", argument=True)] = ()
+    filters: Annotated[
+        tuple[str, ...],
+        option(
+            "Ask this filter instead of those in urlfilter.order (repeatable).",
+            "--filter-name",
+            metavar="PLUGIN",
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from crawl.errors import ConfigError, UsageError
 from crawl.masking import masked_text
 from crawl.operations.events import Remark
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option
 from crawl.operations.view import Line, View
 from crawl.operations.work import Work
 from crawl.printable import one_line, printable
-from crawl.readers.indexchecker.options import IndexcheckerOptions
 from crawl.readers.indexchecker.values import CheckedIndexDocument
-from crawl.readers.page_options import check_source, redirect_limit
+from crawl.readers.page_options import (
+    FileUrl,
+    FollowRedirects,
+    PageFile,
+    PageUrls,
+    check_source,
+    redirect_limit,
+)
 
 NOT_INDEXED = 1
 _SHOWN_CHARACTERS = 300
 """Of a value, to people."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexcheckerOptions:
+    """The options of indexchecker."""
+
+    urls: PageUrls = ()
+    follow_redirects: FollowRedirects = False
+    file: PageFile = None
+    url: FileUrl = None
+    connect: Annotated[
+        bool, option("Ask the index writers' servers too whether they are there; nothing is made.")
+    ] = False
 
 
 def run(work: Work, options: IndexcheckerOptions) -> Iterator[CheckedIndexDocument]:
