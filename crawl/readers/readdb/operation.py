@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
 from msgspec import Meta
 
@@ -15,14 +15,12 @@ from crawl.operations.options import Natural, Positive, SnapshotNumber, option, 
 from crawl.operations.view import Line, Note, Table, View
 from crawl.operations.work import Work
 from crawl.printable import printable
+from crawl.readers.dumps import Overwrite, UrlRegex, dump_folder, dumping
 
 if TYPE_CHECKING:
     from crawl.storage.manifest import Snapshot
 
 NOT_FOUND = 1
-
-Answer = TypeVar("Answer")
-
 
 _HOSTS = 50
 
@@ -86,16 +84,7 @@ class TopOptions:
 class DumpOptions:
     """The options of a dump."""
 
-    folder: Annotated[
-        str,
-        option(
-            "Write records to a new folder.",
-            "--dump",
-            metavar="FOLDER",
-            positional=True,
-            selects=True,
-        ),
-    ]
+    folder: Annotated[str, dump_folder("records")]
     format: Annotated[
         DumpFormat,
         option(
@@ -110,9 +99,7 @@ class DumpOptions:
             metavar=f"[{'|'.join(status.label for status in DB_STATUSES)}]",
         ),
     ] = None
-    regex: Annotated[
-        str | None, option("With --dump: only URLs that match as a whole (RE2 syntax).")
-    ] = None
+    regex: UrlRegex = None
     retry: Annotated[Natural | None, option("With --dump: only records with N retries.")] = None
     expr: Annotated[
         str | None, option("With --dump: only records that this Spark SQL condition holds for.")
@@ -121,13 +108,8 @@ class DumpOptions:
         Annotated[float, Meta(ge=0, le=1)] | None,
         option("With --dump: a share of the records, by chance."),
     ] = None
-    overwrite: Annotated[bool, option("With --dump: replace an older dump in FOLDER.")] = False
+    overwrite: Overwrite = False
     snapshot: SnapshotNumber = None
-
-
-def read(work: Work, read: Callable[[Snapshot], Answer], number: int | None) -> Answer:
-    """What `read` makes of the current state of the CrawlDb, or of the one with a number."""
-    return work.directory.reading(read, number)
 
 
 def run_stats(work: Work, options: StatsOptions) -> dict[str, Any]:
@@ -142,17 +124,15 @@ def run_stats(work: Work, options: StatsOptions) -> dict[str, Any]:
         quantiles = counted.quantiles(work.config[DB_STATS_SCORE_QUANTILES])
         return statistics(counted, quantiles, state, options.host_count)
 
-    return read(work, count, options.snapshot)
+    return work.directory.reading(count, options.snapshot)
 
 
 def run_lookup(work: Work, options: LookupOptions) -> dict[str, Any] | None:
     from crawl.readers.readdb.lookup import find_datum
     from crawl.tables.dump import as_record
 
-    record = read(
-        work,
-        lambda state: find_datum(work.directory, state, options.url, work.config),
-        options.snapshot,
+    record = work.directory.reading(
+        lambda state: find_datum(work.directory, state, options.url, work.config), options.snapshot
     )
     if record is None:
         work.remark(f"{printable(options.url)} is not in the CrawlDb")
@@ -170,11 +150,11 @@ def run_top(work: Work, options: TopOptions) -> list[dict[str, Any]]:
             best = reader.top(runner, work.directory, state, options.count, least)
         return [{"score": entry.score, "url": entry.url} for entry in best]
 
-    return read(work, find, options.snapshot)
+    return work.directory.reading(find, options.snapshot)
 
 
 def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
-    from crawl.driver.output_folder import check_room, make_room
+    from crawl.model.tables import CRAWLDB
     from crawl.readers.patterns import checked_regex
     from crawl.readers.readdb import run as reader
     from crawl.storage.folder import Folder, absolute
@@ -194,30 +174,10 @@ def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
         record_filter,
         has_expr=options.expr is not None,
     )
-    is_begun = False
-
-    def make_room_once() -> None:
-        nonlocal is_begun
-        # begun: the snapshot was forgotten, and what is there is ours
-        make_room(output, overwrite=options.overwrite or is_begun)
-        is_begun = True
-
-    def write(state: Snapshot) -> int:
-        """An older dump is there as long as the condition may be a wrong one."""
-        check_room(output, overwrite=options.overwrite or is_begun)
-        if options.expr is None:
-            with work.runner(rows=state.rows) as runner:
-                make_room_once()
-                return reader.dump(runner, state, job, None)
-        with work.session() as session, work.runner() as runner:
-            from crawl.spark.expr import check_expression, matching_rows
-
-            check_expression(session, options.expr)
-            make_room_once()
-            matching = matching_rows(session, work.directory, state, options.expr)
-            return reader.dump(runner, state, job, matching)
-
-    return {"records": read(work, write, options.snapshot), "folder": options.folder}
+    write = partial(reader.dump, job)
+    dump = dumping(work, CRAWLDB, options.expr, output, write, overwrite=options.overwrite)
+    written = work.directory.reading(dump, options.snapshot)
+    return {"records": written, "folder": options.folder}
 
 
 def render_stats(result: dict[str, Any], asked: Asked) -> View:

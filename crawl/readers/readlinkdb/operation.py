@@ -12,6 +12,7 @@ from crawl.operations.options import option
 from crawl.operations.view import Cells, Line, Note, View
 from crawl.operations.work import Work
 from crawl.printable import printable
+from crawl.readers.dumps import Overwrite, UrlRegex, dump_folder
 
 NOT_FOUND = 1
 
@@ -34,16 +35,7 @@ class InlinksOptions:
 class DumpLinksOptions:
     """The options of a dump."""
 
-    folder: Annotated[
-        str,
-        option(
-            "Write the links to a new folder.",
-            "--dump",
-            metavar="FOLDER",
-            positional=True,
-            selects=True,
-        ),
-    ]
+    folder: Annotated[str, dump_folder("the links")]
     format: Annotated[
         DumpFormat,
         option(
@@ -51,10 +43,8 @@ class DumpLinksOptions:
             " URL; csv and text escape what terminals and spreadsheets would obey."
         ),
     ] = DumpFormat.PARQUET
-    regex: Annotated[
-        str | None, option("With --dump: only URLs that match as a whole (RE2 syntax).")
-    ] = None
-    overwrite: Annotated[bool, option("With --dump: replace an older dump in FOLDER.")] = False
+    regex: UrlRegex = None
+    overwrite: Overwrite = False
 
 
 class Inlinks(list[dict[str, Any]]):
@@ -67,7 +57,7 @@ class Inlinks(list[dict[str, Any]]):
 
 
 def run_inlinks(work: Work, options: InlinksOptions) -> Inlinks:
-    from crawl.readers.readlinkdb.inlinks import inlinks_of
+    from crawl.readers.readlinkdb.run import inlinks_of
 
     entry = inlinks_of(work.directory, options.url, work.config)
     if entry is None:
