@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, reported
+from crawl.operations.results import PhaseResult, report_values, reported
 from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
 from crawl.phases.hostgraph.options import HostGraphOptions
@@ -39,11 +39,6 @@ def run(work: Work, options: HostGraphOptions) -> HostGraphResult:
         snapshot=built.graph.number,
         top=built.top,
     )
-
-
-def values(result: HostGraphResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "top": result.top, "report": result.report}
 
 
 def render(result: HostGraphResult, asked: Asked) -> View:
@@ -82,7 +77,7 @@ OPERATION = Operation(
     result=HostGraphResult,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot", "top"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

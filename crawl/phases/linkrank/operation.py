@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.linkrank.options import LinkRankOptions
@@ -41,11 +41,6 @@ def run(work: Work, options: LinkRankOptions) -> PhaseResult:
     )
 
 
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
-
-
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     counters = result.counters
@@ -65,7 +60,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -28,11 +26,6 @@ def run(work: Work, options: MergeLinkDbOptions) -> PhaseResult:
     )
 
 
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
-
-
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     counters = {name: count for name, count in result.counters.items() if name != "links_sent"}
@@ -51,7 +44,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot"),
     uses_spark=True,
     help="""
     Merge the LinkDbs of other crawls into that of CRAWL_DIR, making it if need be. The others stay

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
@@ -31,11 +29,6 @@ def run(work: Work, options: ScoreUpdaterOptions) -> PhaseResult:
     )
 
 
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
-
-
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     counters = result.counters
@@ -54,7 +47,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Config
 from crawl.model.status import DB_STATUSES
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatedb.options import UpdateDbOptions
@@ -37,11 +35,6 @@ def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
         segments=updated.segments,
         remarks=(*updated.remarks, updated.took_over),
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -98,7 +91,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot", "segments"),
     uses_spark=True,
     due=Due.IN_ROUND,
     help="""

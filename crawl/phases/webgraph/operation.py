@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.webgraph.options import WebGraphOptions
@@ -40,11 +40,6 @@ def run(work: Work, options: WebGraphOptions) -> PhaseResult:
     )
 
 
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
-
-
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     rows = [
@@ -75,7 +70,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot", "segments"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""
