@@ -255,11 +255,11 @@ class _Call:
         if face.listen is None and not face.stdin:
             yield None
             return
-        from crawl.cli.line_server import Listen, incoming_urls
+        from crawl.cli.line_server import LOOPBACK, Listen, incoming_urls
 
         listen = None
         if face.listen is not None:
-            listen = Listen.of(face.listen, face.listen_address, keep_open=face.keep_open)
+            listen = Listen(face.listen, face.listen_address or LOOPBACK, face.keep_open)
         urls = asked.options.urls
         with incoming_urls(urls, from_stdin=face.stdin, listen=listen) as lines:
             yield lines

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from crawl.interfaces.chain_steps import FilterStep, filter_steps
 from crawl.operations.operation import Asked, Operation, Place
@@ -69,10 +69,6 @@ def render(answer: FilterAnswer, asked: Asked) -> View:
     return [Cells((f"-{answer.url}", f"{answer.filter}: {answer.reason}"))]
 
 
-def values(answer: FilterAnswer, asked: Asked) -> dict[str, Any]:
-    return asdict(answer)
-
-
 OPERATION = Operation(
     name="filterchecker",
     method="",
@@ -80,7 +76,7 @@ OPERATION = Operation(
     result=FilterAnswer,
     run=run,
     render=render,
-    values=values,
+    values=lambda answer, asked: asdict(answer),
     code=lambda answer, asked: 0 if answer.accepted else REJECTED,
     place=Place.NOWHERE,
     streams=True,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 from crawl.interfaces.chain_steps import NormalizerStep, normal_form, normalizer_steps
 from crawl.interfaces.urlnormalizer import Scope
@@ -74,10 +74,6 @@ def _step_lines(answer: NormalizerAnswer) -> Iterator[Part]:
         yield Cells((f"#   {step.round} {step.plugin:<12} {outcome}",))
 
 
-def values(answer: NormalizerAnswer, asked: Asked) -> dict[str, Any]:
-    return asdict(answer)
-
-
 OPERATION = Operation(
     name="normalizerchecker",
     method="",
@@ -85,7 +81,7 @@ OPERATION = Operation(
     result=NormalizerAnswer,
     run=run,
     render=render,
-    values=values,
+    values=lambda answer, asked: asdict(answer),
     code=lambda answer, asked: NOT_A_URL if answer.normal is None else 0,
     place=Place.NOWHERE,
     streams=True,
