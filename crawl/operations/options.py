@@ -95,6 +95,12 @@ Segments = Annotated[
     ),
 ]
 """Arguments, and `--segments NAME[,NAME]`, which says the same."""
+NumFetchers = Annotated[
+    Positive | None,
+    option(
+        "Parts of a fetch list, each fetched by a task (default: one a task slot of the cluster)."
+    ),
+]
 SnapshotNumber = Annotated[int | None, option("Read this snapshot instead of the current.")]
 
 

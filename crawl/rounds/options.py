@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from crawl.clock import LONGEST_LOOK_DAYS
-from crawl.operations.options import Face, Positive, StealLock, option, selector
+from crawl.operations.options import Face, NumFetchers, Positive, StealLock, option, selector
 from crawl.rounds.steps import AFTER_ROUNDS, UNBOUNDED, LoopOptions, RoundOptions
 
 _USUAL = RoundOptions()
@@ -40,13 +40,7 @@ class RunOptions:
     top_n: Annotated[
         Positive, option("At most this many URLs per round.", "--size-fetchlist", "--top-n")
     ] = _USUAL.top_n
-    num_fetchers: Annotated[
-        Positive | None,
-        option(
-            "Parts of a fetch list, each fetched by a task (default: one a task slot of the"
-            " cluster)."
-        ),
-    ] = None
+    num_fetchers: NumFetchers = None
     threads: Annotated[
         Positive | None,
         option(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from crawl.config import Config
 from crawl.operations.interrupt import INTERRUPTED, sigterm_interrupts
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.results import Interrupted, PhaseResult, phase_result
@@ -12,9 +13,6 @@ from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
 from crawl.phases.fetch.options import FetchOptions
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: FetchOptions) -> None:

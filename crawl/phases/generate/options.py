@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from crawl.operations.options import Positive, StealLock, option
+from crawl.operations.options import NumFetchers, Positive, StealLock, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -13,13 +13,7 @@ class GenerateOptions:
     """The options of generate; None where the configuration decides."""
 
     top_n: Annotated[Positive | None, option("At most this many URLs per segment.")] = None
-    num_fetchers: Annotated[
-        Positive | None,
-        option(
-            "Parts of a fetch list, each fetched by a task (default: one a task slot of the"
-            " cluster)."
-        ),
-    ] = None
+    num_fetchers: NumFetchers = None
     max_num_segments: Annotated[
         Positive | None,
         option("Make up to this many segments, each as if the ones before were taken already."),

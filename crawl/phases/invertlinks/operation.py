@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.invertlinks.options import InvertLinksOptions
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: InvertLinksOptions) -> None:

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.linkrank.options import LinkRankOptions
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: LinkRankOptions) -> None:

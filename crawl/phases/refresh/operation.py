@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from crawl.config import Config
 from crawl.hints import command
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.results import PhaseResult, phase_result, report_values
@@ -11,9 +10,6 @@ from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.refresh.rules import RefreshOutcome
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: RefreshOptions) -> None:

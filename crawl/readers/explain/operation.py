@@ -27,9 +27,8 @@ class ExplainOptions:
 
 
 def run(work: Work, options: ExplainOptions) -> dict[str, Any]:
-    from crawl.readers.explain.explanation import explanation_values
     from crawl.readers.explain.robots_verdict import ask_verdict, known_verdict
-    from crawl.readers.explain.url import explain
+    from crawl.readers.explain.url import explain, explanation_values
     from crawl.readers.polite_requests import polite_requests
 
     directory, config, now_ms = work.directory, work.config, work.clock.now_ms()

@@ -23,8 +23,7 @@ def run(work: Work, options: LinkstatsOptions) -> dict[str, Any]:
     from crawl.readers.webstats.pictures import check_picture, draw_degrees
 
     directory = work.directory
-    if options.plot is not None:
-        check_picture(options.plot)
+    check_picture(options.plot)
     directory.require_crawldb()
     require_segments(directory, options.segments)
     files = statistics.parse_files(statistics.parsed_segments(directory, options.segments))

@@ -48,10 +48,12 @@ _LABEL = 34
 """Characters of a name."""
 
 
-def check_picture(address: str) -> None:
+def check_picture(address: str | None) -> None:
     """Raises UsageError for a file of no format that can be drawn, EnvironmentFault where there
     is nothing to draw with, and whatever keeps the file from being written: before time is
     spent on counting."""
+    if address is None:
+        return
     suffix = address.rpartition(".")[2].lower()
     if suffix not in FORMATS:
         raise UsageError(f"{address}: a picture is a file .{', .'.join(FORMATS)}")
