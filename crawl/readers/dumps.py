@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from msgspec import Meta
 
+from crawl.errors import UsageError
 from crawl.operations.options import option
 from crawl.operations.work import Work
 
@@ -29,6 +30,20 @@ def dump_folder(rows: str) -> Meta:
     """The option by which a dump is meant: the folder that the rows go to."""
     about = f"Write {rows} to a new folder."
     return option(about, "--dump", metavar="FOLDER", positional=True, selects=True)
+
+
+def checked_regex(regex: str | None) -> str | None:
+    """The pattern, if RE2 understands it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    if regex is not None:
+        try:
+            pc.match_substring_regex(pa.array(["x"]), f"^(?:{regex})$")
+        except pa.ArrowInvalid as error:
+            reason = str(error).removeprefix("Invalid regular expression: ")
+            raise UsageError(f"--regex {regex!r}: {reason}") from error
+    return regex
 
 
 @contextmanager

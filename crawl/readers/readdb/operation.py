@@ -15,7 +15,7 @@ from crawl.operations.options import Natural, Positive, SnapshotNumber, option, 
 from crawl.operations.view import Line, Note, Table, View
 from crawl.operations.work import Work
 from crawl.printable import printable
-from crawl.readers.dumps import Overwrite, UrlRegex, dump_folder, dumping
+from crawl.readers.dumps import Overwrite, UrlRegex, checked_regex, dump_folder, dumping
 
 if TYPE_CHECKING:
     from crawl.storage.manifest import Snapshot
@@ -155,7 +155,6 @@ def run_top(work: Work, options: TopOptions) -> list[dict[str, Any]]:
 
 def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
     from crawl.model.tables import CRAWLDB
-    from crawl.readers.patterns import checked_regex
     from crawl.readers.readdb import run as reader
     from crawl.storage.folder import Folder, absolute
     from crawl.tables.dump import DumpJob, RecordFilter

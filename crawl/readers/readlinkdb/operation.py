@@ -12,7 +12,7 @@ from crawl.operations.options import option
 from crawl.operations.view import Cells, Line, Note, View
 from crawl.operations.work import Work
 from crawl.printable import printable
-from crawl.readers.dumps import Overwrite, UrlRegex, dump_folder
+from crawl.readers.dumps import Overwrite, UrlRegex, checked_regex, dump_folder
 
 NOT_FOUND = 1
 
@@ -70,7 +70,6 @@ def run_dump(work: Work, options: DumpLinksOptions) -> dict[str, Any]:
     from crawl.driver.output_folder import make_room
     from crawl.phases.invertlinks.linkdb import linkdb_of, require_linkdb
     from crawl.phases.invertlinks.tasks.dump import LinkDumpJob
-    from crawl.readers.patterns import checked_regex
     from crawl.readers.readlinkdb import run as reader
     from crawl.storage.folder import Folder, absolute
 
