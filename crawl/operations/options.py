@@ -180,9 +180,13 @@ class Field:
         return self.flags[-1] if self.flags else self.option.metavar or self.name.upper()
 
 
-@cache
 def fields_of(options: Any) -> tuple[Field, ...]:
     """The options of a class, in the order of their declaration."""
+    return _fields_of(options)
+
+
+@cache
+def _fields_of(options: Any) -> tuple[Field, ...]:
     hints = get_type_hints(options, include_extras=True)
     return tuple(_field(each, hints[each.name]) for each in dataclasses.fields(options))
 

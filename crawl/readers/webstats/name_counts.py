@@ -89,15 +89,6 @@ class NameSummary:
         """The URLs that are fetched."""
         return sum(self.statuses[status.label] for status in FETCHED)
 
-    def add(self, other: NameSummary) -> None:
-        self.names += other.names
-        self.whole_names += other.whole_names
-        self.begun_names += other.begun_names
-        self.statuses += other.statuses
-        self.top += other.top
-        self.fetched_sizes += other.fetched_sizes
-        self.sizes += other.sizes
-
 
 def fetched_of(counts: tuple[int, ...]) -> int:
     """How many of the URLs are fetched."""
