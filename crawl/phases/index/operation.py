@@ -21,7 +21,7 @@ def check(config: Config, options: IndexOptions) -> None:
 
 def run(work: Work, options: IndexOptions) -> IndexingResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.model.derived_tables import INDEX
     from crawl.phases.index import run as driver
     from crawl.phases.index.choice import choose
@@ -40,11 +40,7 @@ def run(work: Work, options: IndexOptions) -> IndexingResult:
             raise
         index = settled
     else:
-        directory.require_writable()
-        folder = directory.dataset(INDEX).folder
-        require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-        with work.runner() as runner:
-            index = driver.run(runner, directory, work.config, options, work.clock)
+        index = run_when_free(work, options, directory.dataset(INDEX).folder, driver.run)
     return IndexingResult(
         **reported(index.report, index.segments, (*index.remarks, *behind, index.took_over)),
         index_snapshot=index.number,

@@ -18,17 +18,14 @@ def check(config: Config, options: InvertLinksOptions) -> None:
 
 
 def run(work: Work, options: InvertLinksOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.phases.invertlinks import run as driver
     from crawl.phases.invertlinks.linkdb import linkdb_of
 
     directory = work.directory
     require_segments(directory, options.segments)
     driver.choose(directory, options)
-    directory.require_writable()
-    require_unlocked(linkdb_of(directory).folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        inversion = driver.run(runner, directory, work.config, options, work.clock)
+    inversion = run_when_free(work, options, linkdb_of(directory).folder, driver.run)
     return phase_result(
         inversion.report,
         snapshot=inversion.linkdb.number,

@@ -19,17 +19,14 @@ def check(config: Config, options: LinkRankOptions) -> None:
 
 def run(work: Work, options: LinkRankOptions) -> PhaseResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.prechecks import run_when_free
     from crawl.model.derived_tables import WEBGRAPH
     from crawl.phases.linkrank import run as driver
 
     graph = driver.require_graph(work.directory)
     lacking = behind_lines(work.directory, ("webgraph",))
-    work.directory.require_writable()
     folder = work.directory.dataset(WEBGRAPH).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner(rows=graph.rows) as runner:
-        ranked = driver.run(runner, work.directory, work.config, options, work.clock)
+    ranked = run_when_free(work, options, folder, driver.run, rows=graph.rows)
     return phase_result(
         ranked.report,
         snapshot=ranked.graph.number,

@@ -11,16 +11,13 @@ from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 
 
 def run(work: Work, options: MergeLinkDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.prechecks import run_when_free
     from crawl.phases.invertlinks.linkdb import linkdb_of
     from crawl.phases.mergelinkdb import run as driver
 
     directory = work.directory
     driver.check(directory, work.config, options)
-    directory.require_writable()
-    require_unlocked(linkdb_of(directory).folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        merge = driver.run(runner, directory, work.config, options, work.clock)
+    merge = run_when_free(work, options, linkdb_of(directory).folder, driver.run)
     return phase_result(
         merge.report, snapshot=merge.linkdb.number, remarks=(*merge.remarks, merge.took_over)
     )

@@ -10,17 +10,14 @@ from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 
 
 def run(work: Work, options: ScoreUpdaterOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.prechecks import run_when_free
     from crawl.phases.linkrank.run import require_scores
     from crawl.phases.scoreupdater import run as driver
 
     directory = work.directory
     directory.require_crawldb()
     require_scores(directory)
-    directory.require_writable()
-    require_unlocked(directory.crawldb.folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        update = driver.run(runner, directory, work.config, options, work.clock)
+    update = run_when_free(work, options, directory.crawldb.folder, driver.run)
     return phase_result(
         update.report,
         snapshot=update.snapshot.number,

@@ -18,16 +18,13 @@ def check(config: Config, options: UpdateDbOptions) -> None:
 
 
 def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.phases.updatedb import run as driver
 
-    directory, config = work.directory, work.config
+    directory = work.directory
     require_segments(directory, options.segments)
     driver.choose(directory, options)
-    directory.require_writable()
-    require_unlocked(directory.crawldb.folder, config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        updated = driver.run(runner, directory, config, options, work.clock)
+    updated = run_when_free(work, options, directory.crawldb.folder, driver.run)
     return phase_result(
         updated.report,
         snapshot=updated.snapshot.number,

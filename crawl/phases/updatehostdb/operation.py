@@ -10,7 +10,7 @@ from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 
 
 def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.model.derived_tables import HOSTDB
     from crawl.phases.updatehostdb import run as driver
 
@@ -18,11 +18,7 @@ def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
     directory.require_crawldb()
     require_segments(directory, options.segments)
     driver.choose(directory, options)
-    directory.require_writable()
-    folder = directory.dataset(HOSTDB).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        update = driver.run(runner, directory, work.config, options, work.clock)
+    update = run_when_free(work, options, directory.dataset(HOSTDB).folder, driver.run)
     return phase_result(
         update.report,
         snapshot=update.hostdb.number,

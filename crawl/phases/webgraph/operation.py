@@ -17,17 +17,13 @@ def check(config: Config, options: WebGraphOptions) -> None:
 
 
 def run(work: Work, options: WebGraphOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.model.derived_tables import WEBGRAPH
     from crawl.phases.webgraph import run as driver
 
     require_segments(work.directory, options.segments)
     driver.choose(work.directory, options)
-    work.directory.require_writable()
-    folder = work.directory.dataset(WEBGRAPH).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        built = driver.run(runner, work.directory, work.config, options, work.clock)
+    built = run_when_free(work, options, work.directory.dataset(WEBGRAPH).folder, driver.run)
     return phase_result(
         built.report,
         snapshot=built.graph.number,
