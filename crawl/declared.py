@@ -71,18 +71,11 @@ def declared_properties() -> Iterator[Property[Any]]:
     from crawl.search import settings as embedded
     from crawl.telemetry import settings as telemetry
 
-    yield from chains.PROPERTIES
-    yield from politeness.PROPERTIES
-    yield from settings.PROPERTIES
+    for fetching in (chains, politeness, settings):
+        yield from fetching.PROPERTIES
     yield protocols.PLUGIN_PROTOCOL
-    yield from parsing.PROPERTIES
-    yield from links.PROPERTIES
+    yield from (*parsing.PROPERTIES, *links.PROPERTIES)
     yield DB_IGNORE_ALSO_REDIRECTS
-    yield from linkdb.PROPERTIES
-    yield from hostdb.PROPERTIES
-    yield from graph.PROPERTIES
-    yield from indexing.PROPERTIES
-    yield from embedded.PROPERTIES
-    yield from exporting.PROPERTIES
-    yield from telemetry.PROPERTIES
+    for above in (linkdb, hostdb, graph, indexing, embedded, exporting, telemetry):
+        yield from above.PROPERTIES
     yield from plugin_properties()

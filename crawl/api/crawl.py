@@ -29,7 +29,7 @@ from crawl.spark.runners import SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
 
 if TYPE_CHECKING:
-    from crawl.api.page_results import FetchedPage, ParsedPage, UrlCheck
+    from crawl.api.one_page import FetchedPage, ParsedPage, UrlCheck
 
 __all__ = [
     "Crawl",

@@ -3,6 +3,9 @@
 Written by scripts/api_methods.py from what the operations declare: change it there, and run that.
 """
 
+# what an operation returns is what it declares, which no type checker can follow
+# mypy: no-warn-return-any
+
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
@@ -121,8 +124,7 @@ def plan(
 
     >>> crawl.plan(urls=1e9, hosts=5e6, pages_per_day=1e8)["nodes"]
     """
-    result: dict[str, Any] = call_function("plan", "plan", locals())
-    return result
+    return call_function("plan", "plan", locals())
 
 
 def list_plugins(
@@ -138,8 +140,7 @@ def list_plugins(
 
     >>> [each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]
     """
-    result: list[dict[str, Any]] = call_function("plugin", "list_plugins", locals())
-    return result
+    return call_function("plugin", "list_plugins", locals())
 
 
 def list_properties(
@@ -162,8 +163,7 @@ def list_properties(
 
     >>> {each["key"]: each["value"] for each in crawl.list_properties()}["fetcher.server.delay"]
     """
-    result: list[dict[str, Any]] = call_function("showproperties", "list_properties", locals())
-    return result
+    return call_function("showproperties", "list_properties", locals())
 
 
 class Methods(Handle):
@@ -234,8 +234,7 @@ class Methods(Handle):
         >>> web.run(rounds=2).rounds[0].fetched
         >>> [step.is_done for step in web.run(then=["dedup"]).after]
         """
-        result: RunResult = self._do("run", "run", locals())
-        return result
+        return self._do("run", "run", locals())
 
     def plan_rounds(
         self,
@@ -290,8 +289,7 @@ class Methods(Handle):
 
         >>> [each.command for each in web.plan_rounds(rounds=2)]
         """
-        result: list[PlannedStep] = self._do("run", "plan_rounds", locals())
-        return result
+        return self._do("run", "plan_rounds", locals())
 
     def inject(
         self,
@@ -334,8 +332,7 @@ class Methods(Handle):
         >>> web.inject(["https://example.org/", "https://example.com/\tnutch.score=2"])
         >>> web.inject(files="seeds.txt")
         """
-        result: PhaseResult = self._do("inject", "inject", locals())
-        return result
+        return self._do("inject", "inject", locals())
 
     def sitemap(
         self,
@@ -384,8 +381,7 @@ class Methods(Handle):
         >>> web.sitemap().counters["urls_new"]
         >>> web.sitemap(["https://example.org/sitemap.xml"])
         """
-        result: PhaseResult = self._do("sitemap", "sitemap", locals())
-        return result
+        return self._do("sitemap", "sitemap", locals())
 
     def refresh(
         self,
@@ -417,8 +413,7 @@ class Methods(Handle):
         >>> web.refresh("https://example.org/*").counters["made_due"]
         >>> web.refresh(["*.com", "https://example.org/"], dry_run=True).counters["matched"]
         """
-        result: PhaseResult = self._do("refresh", "refresh", locals())
-        return result
+        return self._do("refresh", "refresh", locals())
 
     def generate(
         self,
@@ -455,8 +450,7 @@ class Methods(Handle):
 
         >>> web.generate(top_n=1000).segments
         """
-        result: PhaseResult = self._do("generate", "generate", locals())
-        return result
+        return self._do("generate", "generate", locals())
 
     def fetch(
         self,
@@ -484,8 +478,7 @@ class Methods(Handle):
 
         >>> web.fetch().counters["records"]
         """
-        result: PhaseResult = self._do("fetch", "fetch", locals())
-        return result
+        return self._do("fetch", "fetch", locals())
 
     def parse(
         self,
@@ -514,8 +507,7 @@ class Methods(Handle):
 
         >>> web.parse().counters["outlinks_kept"]
         """
-        result: PhaseResult = self._do("parse", "parse", locals())
-        return result
+        return self._do("parse", "parse", locals())
 
     def updatedb(
         self,
@@ -549,8 +541,7 @@ class Methods(Handle):
 
         >>> web.updatedb().counters["urls_new"]
         """
-        result: PhaseResult = self._do("updatedb", "updatedb", locals())
-        return result
+        return self._do("updatedb", "updatedb", locals())
 
     def invertlinks(
         self,
@@ -582,8 +573,7 @@ class Methods(Handle):
 
         >>> web.invertlinks().counters["links_kept"]
         """
-        result: PhaseResult = self._do("invertlinks", "invertlinks", locals())
-        return result
+        return self._do("invertlinks", "invertlinks", locals())
 
     def mergelinkdb(
         self,
@@ -612,8 +602,7 @@ class Methods(Handle):
 
         >>> web.mergelinkdb(["crawl-2025"]).counters["links_kept"]
         """
-        result: PhaseResult = self._do("mergelinkdb", "mergelinkdb", locals())
-        return result
+        return self._do("mergelinkdb", "mergelinkdb", locals())
 
     def webgraph(
         self,
@@ -645,8 +634,7 @@ class Methods(Handle):
 
         >>> web.webgraph().counters["nodes"]
         """
-        result: PhaseResult = self._do("webgraph", "webgraph", locals())
-        return result
+        return self._do("webgraph", "webgraph", locals())
 
     def linkrank(
         self,
@@ -686,8 +674,7 @@ class Methods(Handle):
         >>> web.linkrank(iterations=20)
         >>> web.linkrank(pagerank=True, tolerance=1e-8).counters["iterations"]
         """
-        result: PhaseResult = self._do("linkrank", "linkrank", locals())
-        return result
+        return self._do("linkrank", "linkrank", locals())
 
     def hostgraph(
         self,
@@ -716,8 +703,7 @@ class Methods(Handle):
 
         >>> [host["host"] for host in web.hostgraph().top]
         """
-        result: HostGraphResult = self._do("hostgraph", "hostgraph", locals())
-        return result
+        return self._do("hostgraph", "hostgraph", locals())
 
     def scoreupdater(self, *, steal_lock: bool = False) -> PhaseResult:
         """Make the scores of the link graph of the crawl those of its CrawlDb. URLs that the graph
@@ -727,8 +713,7 @@ class Methods(Handle):
 
         >>> web.scoreupdater().counters["urls_scored"]
         """
-        result: PhaseResult = self._do("scoreupdater", "scoreupdater", locals())
-        return result
+        return self._do("scoreupdater", "scoreupdater", locals())
 
     def nodedumper(
         self,
@@ -767,8 +752,7 @@ class Methods(Handle):
         >>> web.nodedumper(top=10, by="inlinks", group="domain")
         >>> web.nodedumper("ranks", by="scores")
         """
-        result: list[tuple[str, float]] | int = self._do("nodedumper", "nodedumper", locals())
-        return result
+        return self._do("nodedumper", "nodedumper", locals())
 
     def dump_hostgraph(
         self, output: str | Path, *, group: str = "host", overwrite: bool = False
@@ -784,8 +768,7 @@ class Methods(Handle):
 
         >>> web.dump_hostgraph("graph")
         """
-        result: tuple[int, int] = self._do("nodedumper", "dump_hostgraph", locals())
-        return result
+        return self._do("nodedumper", "dump_hostgraph", locals())
 
     def nodereader(self, url: str, *, links: int = 0) -> dict[str, Any] | None:
         """Show what the link graph of the crawl knows of a page. Where it is not there, the exit
@@ -797,8 +780,7 @@ class Methods(Handle):
 
         >>> web.nodereader("https://example.org/", links=5)
         """
-        result: dict[str, Any] | None = self._do("nodereader", "nodereader", locals())
-        return result
+        return self._do("nodereader", "nodereader", locals())
 
     def updatehostdb(
         self, segments: Iterable[str] | str = (), *, rebuild: bool = False, steal_lock: bool = False
@@ -821,8 +803,7 @@ class Methods(Handle):
 
         >>> web.updatehostdb().counters["hosts"]
         """
-        result: PhaseResult = self._do("updatehostdb", "updatehostdb", locals())
-        return result
+        return self._do("updatehostdb", "updatehostdb", locals())
 
     def dedup(
         self,
@@ -877,8 +858,7 @@ class Methods(Handle):
         >>> [group.survivor for group in web.dedup(groups=10).groups]
         >>> [pair.difference.changes for pair in web.dedup(near="jaccard", preview=20).pairs]
         """
-        result: DuplicatesResult = self._do("dedup", "dedup", locals())
-        return result
+        return self._do("dedup", "dedup", locals())
 
     def index(
         self,
@@ -934,8 +914,7 @@ class Methods(Handle):
 
         >>> web.index(delete_gone=True).documents
         """
-        result: IndexingResult = self._do("index", "index", locals())
-        return result
+        return self._do("index", "index", locals())
 
     def clean(
         self,
@@ -957,8 +936,7 @@ class Methods(Handle):
 
         >>> web.clean().documents
         """
-        result: IndexingResult = self._do("clean", "clean", locals())
-        return result
+        return self._do("clean", "clean", locals())
 
     def search(
         self,
@@ -1003,8 +981,7 @@ class Methods(Handle):
 
         >>> web.search('open data lang:en', limit=5)["total"]
         """
-        result: dict[str, Any] = self._do("search", "search", locals())
-        return result
+        return self._do("search", "search", locals())
 
     def export(
         self,
@@ -1051,8 +1028,7 @@ class Methods(Handle):
 
         >>> web.export("dataset", format="parquet", text="markdown", overwrite=True).records
         """
-        result: ExportedDataset = self._do("export", "export", locals())
-        return result
+        return self._do("export", "export", locals())
 
     def simulate(
         self,
@@ -1094,8 +1070,7 @@ class Methods(Handle):
 
         >>> web.simulate(latency=0.3)["seconds"]
         """
-        result: dict[str, Any] = self._do("simulate", "simulate", locals())
-        return result
+        return self._do("simulate", "simulate", locals())
 
     def status(self) -> list[dict[str, Any]]:
         """How far each segment is, also while another process works on it. Its state is
@@ -1104,8 +1079,7 @@ class Methods(Handle):
 
         >>> web.status()[-1]["state"]
         """
-        result: list[dict[str, Any]] = self._do("status", "status", locals())
-        return result
+        return self._do("status", "status", locals())
 
     def hosts_left_alone(self) -> list[dict[str, Any]]:
         """The hosts whose URLs are not selected for now (backoff), why, and until when, the first
@@ -1113,8 +1087,7 @@ class Methods(Handle):
 
         >>> [host["until"] for host in web.hosts_left_alone()]
         """
-        result: list[dict[str, Any]] = self._do("status", "hosts_left_alone", locals())
-        return result
+        return self._do("status", "hosts_left_alone", locals())
 
     def phase_costs(self) -> list[dict[str, Any]]:
         """What each phase of the last round took: seconds, the engine's jobs and tasks, and the
@@ -1123,8 +1096,7 @@ class Methods(Handle):
 
         >>> web.phase_costs()[-1]["bytes_exchanged"]
         """
-        result: list[dict[str, Any]] = self._do("status", "phase_costs", locals())
-        return result
+        return self._do("status", "phase_costs", locals())
 
     def behind(self) -> list[dict[str, Any]]:
         """The derived tables that are behind what they are made from, such as a LinkDb that lacks
@@ -1133,8 +1105,7 @@ class Methods(Handle):
 
         >>> [table["command"] for table in web.behind()]
         """
-        result: list[dict[str, Any]] = self._do("status", "behind", locals())
-        return result
+        return self._do("status", "behind", locals())
 
     def stats(
         self, *, sort: bool = False, hosts: int | None = None, snapshot: int | None = None
@@ -1149,8 +1120,7 @@ class Methods(Handle):
 
         >>> web.stats()["status"]["db_fetched"]
         """
-        result: dict[str, Any] = self._do("readdb", "stats", locals())
-        return result
+        return self._do("readdb", "stats", locals())
 
     def lookup(self, url: str, *, snapshot: int | None = None) -> dict[str, Any] | None:
         """The CrawlDb's record of one URL, from a CrawlDb of any size; none where it is not known,
@@ -1162,8 +1132,7 @@ class Methods(Handle):
 
         >>> web.lookup("https://example.org/")["statusName"]
         """
-        result: dict[str, Any] | None = self._do("readdb", "lookup", locals())
-        return result
+        return self._do("readdb", "lookup", locals())
 
     def top(
         self, count: int, *, min_score: float | None = None, snapshot: int | None = None
@@ -1178,8 +1147,7 @@ class Methods(Handle):
 
         >>> web.top(10)[0]["url"]
         """
-        result: list[dict[str, Any]] = self._do("readdb", "top", locals())
-        return result
+        return self._do("readdb", "top", locals())
 
     def dump_crawldb(
         self,
@@ -1217,8 +1185,7 @@ class Methods(Handle):
 
         >>> web.dump_crawldb("out", format="csv", status="db_gone")["records"]
         """
-        result: dict[str, Any] = self._do("readdb", "dump", locals())
-        return result
+        return self._do("readdb", "dump", locals())
 
     def host(self, name: str) -> dict[str, Any] | None:
         """What is known of one host, from a HostDb of any size; none where it is not known.
@@ -1227,8 +1194,7 @@ class Methods(Handle):
 
         >>> web.host("example.org")
         """
-        result: dict[str, Any] | None = self._do("readhostdb", "host", locals())
-        return result
+        return self._do("readhostdb", "host", locals())
 
     def top_hosts(
         self, count: int = 20, *, by: str = "urls", expr: str | None = None
@@ -1243,8 +1209,7 @@ class Methods(Handle):
 
         >>> [host["host"] for host in web.top_hosts(10, by="failed")]
         """
-        result: list[dict[str, Any]] = self._do("readhostdb", "top_hosts", locals())
-        return result
+        return self._do("readhostdb", "top_hosts", locals())
 
     def dump_hosts(
         self,
@@ -1270,8 +1235,7 @@ class Methods(Handle):
 
         >>> web.dump_hosts("hosts", format="csv", columns=["host", "homepage"])
         """
-        result: int = self._do("readhostdb", "dump_hosts", locals())
-        return result
+        return self._do("readhostdb", "dump_hosts", locals())
 
     def inlinks(self, url: str) -> list[dict[str, Any]]:
         """The pages that link to a URL, with the texts of their links, best-scored first; from a
@@ -1281,8 +1245,7 @@ class Methods(Handle):
 
         >>> [link["anchor"] for link in web.inlinks("https://example.org/")]
         """
-        result: list[dict[str, Any]] = self._do("readlinkdb", "inlinks", locals())
-        return result
+        return self._do("readlinkdb", "inlinks", locals())
 
     def dump_linkdb(
         self,
@@ -1305,8 +1268,7 @@ class Methods(Handle):
 
         >>> web.dump_linkdb("links-out", format="csv")["links"]
         """
-        result: dict[str, Any] = self._do("readlinkdb", "dump_linkdb", locals())
-        return result
+        return self._do("readlinkdb", "dump_linkdb", locals())
 
     def dust(
         self,
@@ -1342,8 +1304,7 @@ class Methods(Handle):
         >>> web.dust(min_support=5)["rules"]
         >>> web.dust(apply="dust-urlnormalizer.txt")["file"]
         """
-        result: dict[str, Any] = self._do("dust", "dust", locals())
-        return result
+        return self._do("dust", "dust", locals())
 
     def mirrors(
         self,
@@ -1371,8 +1332,7 @@ class Methods(Handle):
         >>> web.mirrors()["mirrors"]
         >>> web.mirrors(hosts_file="host-urlnormalizer.txt")["hosts"]
         """
-        result: dict[str, Any] = self._do("mirrors", "mirrors", locals())
-        return result
+        return self._do("mirrors", "mirrors", locals())
 
     def domainstats(
         self,
@@ -1395,8 +1355,7 @@ class Methods(Handle):
 
         >>> web.domainstats("domain", top=10)["top"]
         """
-        result: dict[str, Any] = self._do("domainstats", "domainstats", locals())
-        return result
+        return self._do("domainstats", "domainstats", locals())
 
     def crawlcomplete(
         self,
@@ -1421,8 +1380,7 @@ class Methods(Handle):
 
         >>> web.crawlcomplete()["complete"]
         """
-        result: dict[str, Any] = self._do("crawlcomplete", "crawlcomplete", locals())
-        return result
+        return self._do("crawlcomplete", "crawlcomplete", locals())
 
     def protocolstats(
         self, *, plot: str | Path | None = None, snapshot: int | None = None
@@ -1436,8 +1394,7 @@ class Methods(Handle):
 
         >>> web.protocolstats()["codes"]["200"]
         """
-        result: dict[str, Any] = self._do("protocolstats", "protocolstats", locals())
-        return result
+        return self._do("protocolstats", "protocolstats", locals())
 
     def linkstats(
         self, segments: Iterable[str] | str = (), *, top: int = 20, plot: str | Path | None = None
@@ -1456,24 +1413,21 @@ class Methods(Handle):
 
         >>> web.linkstats(top=5)["top"]
         """
-        result: dict[str, Any] = self._do("linkstats", "linkstats", locals())
-        return result
+        return self._do("linkstats", "linkstats", locals())
 
     def snapshots(self) -> list[dict[str, Any]]:
         """The kept states of the CrawlDb, the current one last.
 
         >>> [state["snapshot"] for state in web.snapshots()]
         """
-        result: list[dict[str, Any]] = self._do("snapshots", "snapshots", locals())
-        return result
+        return self._do("snapshots", "snapshots", locals())
 
     def snapshot_files(self) -> list[str]:
         """The Parquet files of the CrawlDb's current state, for programs that read them.
 
         >>> web.snapshot_files()[0]
         """
-        result: list[str] = self._do("snapshots", "snapshot_files", locals())
-        return result
+        return self._do("snapshots", "snapshot_files", locals())
 
     def rollback(self, to: int | None = None, *, steal_lock: bool = False) -> PhaseResult:
         """Make an older state of the CrawlDb of the crawl the current one.
@@ -1488,8 +1442,7 @@ class Methods(Handle):
 
         >>> web.rollback().snapshot
         """
-        result: PhaseResult = self._do("rollback", "rollback", locals())
-        return result
+        return self._do("rollback", "rollback", locals())
 
     def gc(self, keep: int | None = None, *, steal_lock: bool = False) -> GarbageResult:
         """Forget old snapshots of the CrawlDb of the crawl and delete files that no kept one names,
@@ -1506,8 +1459,7 @@ class Methods(Handle):
 
         >>> web.gc(keep=1).counters["files_deleted"]
         """
-        result: GarbageResult = self._do("gc", "gc", locals())
-        return result
+        return self._do("gc", "gc", locals())
 
     def check(self, *, deep: bool = False) -> list[dict[str, str]]:
         """What is damaged: every pointer, manifest, mark and file is looked at; `deep` reads every
@@ -1517,8 +1469,7 @@ class Methods(Handle):
 
         >>> web.check()
         """
-        result: list[dict[str, str]] = self._do("check", "check", locals())
-        return result
+        return self._do("check", "check", locals())
 
     def repair(self, *, deep: bool = False, steal_lock: bool = False) -> list[str]:
         """Goes back to the newest intact state; what is damaged goes to the folder `quarantine` of
@@ -1530,8 +1481,7 @@ class Methods(Handle):
 
         >>> web.repair()
         """
-        result: list[str] = self._do("check", "repair", locals())
-        return result
+        return self._do("check", "repair", locals())
 
     def rebucket(self, buckets: int, *, steal_lock: bool = False) -> PhaseResult:
         """Give the CrawlDb of the crawl more buckets, when its files pass 256 MB or the cluster has
@@ -1544,8 +1494,7 @@ class Methods(Handle):
 
         >>> web.rebucket(64).snapshot
         """
-        result: PhaseResult = self._do("rebucket", "rebucket", locals())
-        return result
+        return self._do("rebucket", "rebucket", locals())
 
     def explain(self, url: str, *, robots: bool = False, inlinks: int = 5) -> dict[str, Any]:
         """Show everything that the crawl's folder knows about a URL, and what happens to it next.
@@ -1565,5 +1514,4 @@ class Methods(Handle):
 
         >>> web.explain("https://example.org/")["next"]
         """
-        result: dict[str, Any] = self._do("explain", "explain", locals())
-        return result
+        return self._do("explain", "explain", locals())

@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 
     from crawl.datasets.table import Table
     from crawl.model.table import Table as StoredTable
+    from crawl.storage.manifest import BucketFile, Snapshot
+    from crawl.storage.segments import PartFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +75,8 @@ class SegmentTables:
 
     def _table(self, part: str) -> Table:
         folder = self.segment.part_folder(part)
-        paths = [file.path for file in self.segment.require(part).files]
-        return _table_of_files(f"{self.name}/{part}", SEGMENT_TABLES[part], folder, paths)
+        files = self.segment.require(part).files
+        return _table_of_files(SEGMENT_TABLES[part], folder, files, f"{self.name}/{part}")
 
 
 class Tables(Handle):
@@ -91,8 +93,7 @@ class Tables(Handle):
         state = self._opened_crawl.require_crawldb()
         if snapshot is not None:
             state = self._opened_crawl.crawldb.snapshot(snapshot)
-        paths = [file.path for file in state.files]
-        return _table_of_files("crawldb", CRAWLDB, self._opened_crawl.crawldb.folder, paths)
+        return _table_of_files(CRAWLDB, self._opened_crawl.crawldb.folder, state.files)
 
     def hostdb(self) -> Table:
         """Every host that the crawl knows, as `updatehostdb` found it.
@@ -102,9 +103,7 @@ class Tables(Handle):
         from crawl.model.derived_tables import HOSTDB
         from crawl.storage.hostdb import require_hostdb
 
-        paths = [file.path for file in require_hostdb(self._opened_crawl).files]
-        folder = self._opened_crawl.dataset(HOSTDB).folder
-        return _table_of_files("hostdb", HOSTDB, folder, paths)
+        return self._derived(HOSTDB, require_hostdb(self._opened_crawl))
 
     def host_ranks(self, group: str = "host") -> Table:
         """The graph of hosts, or of registered domains, a row each: harmonic, pagerank, their
@@ -117,8 +116,7 @@ class Tables(Handle):
 
         node_group: NodeGroup = checked("group", NodeGroup, group)
         table = table_of(node_group)
-        paths = [file.path for file in require_hostgraph(self._opened_crawl, node_group).files]
-        return _table_of_files(table.name, table, self._opened_crawl.dataset(table).folder, paths)
+        return self._derived(table, require_hostgraph(self._opened_crawl, node_group))
 
     def linkdb(self) -> Table:
         """Every link that the LinkDb keeps, a row each: url, from_url, anchor, score, segment.
@@ -128,9 +126,7 @@ class Tables(Handle):
         from crawl.model.derived_tables import LINKDB
         from crawl.phases.invertlinks.linkdb import require_linkdb
 
-        paths = [file.path for file in require_linkdb(self._opened_crawl).files]
-        folder = self._opened_crawl.dataset(LINKDB).folder
-        return _table_of_files("linkdb", LINKDB, folder, paths)
+        return self._derived(LINKDB, require_linkdb(self._opened_crawl))
 
     def pages(self) -> Table:
         """Every page that was parsed, as its newest fetch has it: url, title, text, language …
@@ -173,13 +169,18 @@ class Tables(Handle):
         rows = newest_of(spark, parts, whole, conditions, table.unique)
         return rows.select(*table.columns)
 
+    def _derived(self, table: StoredTable, state: Snapshot) -> Table:
+        return _table_of_files(table, self._opened_crawl.dataset(table).folder, state.files)
 
-def _table_of_files(name: str, table: StoredTable, folder: Folder, paths: Iterable[str]) -> Table:
+
+def _table_of_files(
+    table: StoredTable, folder: Folder, files: Iterable[BucketFile | PartFile], name: str = ""
+) -> Table:
     from crawl.datasets.table import Table
     from crawl.storage.scan import scan_file, with_status_names
 
-    parts = tuple(partial(scan_file, folder, path) for path in paths)
-    return Table(name, with_status_names(table).schema, parts)
+    parts = tuple(partial(scan_file, folder, file.path) for file in files)
+    return Table(name or table.name, with_status_names(table).schema, parts)
 
 
 def _pages(segments: Sequence[Segment]) -> Table:

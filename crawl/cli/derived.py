@@ -112,11 +112,7 @@ def _parameters_of(field: Field) -> Iterator[click.Parameter]:
             shown = shown if is_required else f"[{shown}]"
             shown = f"{shown}..." if many and not shown.endswith("...") else shown
         yield click.Argument(
-            [field.name],
-            nargs=-1 if many else 1,
-            required=is_required,
-            metavar=shown,
-            default=None,
+            [field.name], nargs=-1 if many else 1, required=is_required, metavar=shown, default=None
         )
     if not field.flags:
         return
@@ -259,11 +255,11 @@ class _Call:
         if face.listen is None and not face.stdin:
             yield None
             return
-        from crawl.cli.line_server import Listen, incoming_urls
+        from crawl.cli.line_server import LOOPBACK, Listen, incoming_urls
 
         listen = None
         if face.listen is not None:
-            listen = Listen.of(face.listen, face.listen_address, keep_open=face.keep_open)
+            listen = Listen(face.listen, face.listen_address or LOOPBACK, face.keep_open)
         urls = asked.options.urls
         with incoming_urls(urls, from_stdin=face.stdin, listen=listen) as lines:
             yield lines

@@ -46,11 +46,6 @@ class Listen:
     patience_seconds: float = PATIENCE_SECONDS
     """How long a client may take for its whole line, and to read the answer."""
 
-    @classmethod
-    def of(cls, port: int, address: str | None, *, keep_open: bool) -> Listen:
-        """As the options of the command line say it."""
-        return cls(port, address or LOOPBACK, keep_open)
-
 
 @contextmanager
 def incoming_urls(

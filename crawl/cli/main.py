@@ -107,9 +107,7 @@ def _run(arguments: Sequence[str] | None) -> None:
         )
     except CrawlError as error:
         _fail(str(error), error.exit_code)
-    except click.exceptions.Abort:
-        _fail("interrupted", INTERRUPTED)
-    except KeyboardInterrupt:
+    except (click.exceptions.Abort, KeyboardInterrupt):
         _fail("interrupted", INTERRUPTED)
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

@@ -30,6 +30,8 @@ _INSTEAD = {
     "crawl": "`crawl run DIR --rounds N` turns rounds",
 }
 
+_DATASETS = {"linkdb": "LinkDb", "crawldb": "CrawlDb: the segments and all else are found below it"}
+
 _SINGLE_DASH = re.compile(r"-[A-Za-z][A-Za-z]+")
 _WORD = re.compile(r"(?<=[a-z])(?=[A-Z])")
 _IS_DATASET = re.compile(r"(^|/)((crawldb|linkdb)/*$|segments/)")
@@ -88,15 +90,11 @@ def _spelt(command: str, word: str) -> str:
 
 def _check_place(command: str, words: list[str]) -> None:
     place = words[0].rstrip("/")
-    if place == "linkdb" or place.endswith("/linkdb"):
-        crawl = place.removesuffix("linkdb").rstrip("/") or "."
-        raise UsageError(f"{command}: name the crawl's folder, {crawl}, not its LinkDb")
-    if place == "crawldb" or place.endswith("/crawldb"):
-        crawl = place.removesuffix("crawldb").rstrip("/") or "."
-        raise UsageError(
-            f"{command}: name the crawl's folder, {crawl}, not its CrawlDb: the segments and all"
-            " else are found below it"
-        )
+    dataset = place.rpartition("/")[2]
+    if dataset in _DATASETS:
+        crawl = place.removesuffix(dataset).rstrip("/") or "."
+        not_this = _DATASETS[dataset]
+        raise UsageError(f"{command}: name the crawl's folder, {crawl}, not its {not_this}")
     segment = _SEGMENT.fullmatch(words[0])
     if segment is not None and command in ("fetch", "parse", "updatedb", "invertlinks"):
         crawl = segment["crawl"] or "."

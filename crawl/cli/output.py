@@ -12,15 +12,12 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TextIO
+from typing import Any, TextIO
 
 import click
 
 from crawl.printable import CELL, json_text, printable, printable_lines
 from crawl.telemetry import logs
-
-if TYPE_CHECKING:
-    from crawl.operations.results import PhaseResult
 
 _log = logging.getLogger(__name__)
 
@@ -103,21 +100,6 @@ def remark(message: str) -> None:
         echo(message, err=True)
 
 
-def print_remarks(result: PhaseResult) -> None:
-    """The lines that a phase has for the operator."""
-    for line in result.remarks:
-        remark(f"{result.phase}: {line}")
-
-
-def is_answered(result: PhaseResult, as_json: bool, **further: object) -> bool:
-    """Prints what a phase has for the operator and, where it is wanted as JSON, what it did;
-    whether that is all there is to print."""
-    print_remarks(result)
-    if as_json:
-        print_json({"snapshot": result.snapshot, **further, "report": result.report})
-    return as_json
-
-
 def _cell_text(value: object) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -129,11 +111,7 @@ def _cell_text(value: object) -> str:
 
 
 def _draw(
-    title: str,
-    columns: Sequence[str],
-    rows: list[list[str]],
-    numeric: list[bool],
-    stream: TextIO,
+    title: str, columns: Sequence[str], rows: list[list[str]], numeric: list[bool], stream: TextIO
 ) -> None:
     """In a box where there is room for one. Else without, and with the widest columns
     folded; numbers and the first column, which people look for and copy, are not."""

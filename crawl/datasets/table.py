@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from html import escape
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -17,6 +16,7 @@ import pyarrow as pa
 from crawl.datasets.files import first_of_each
 from crawl.errors import EnvironmentFault
 from crawl.hints import install
+from crawl.operations.results import html_table
 from crawl.storage.scan import Condition, filter_rows, require_column, require_condition
 
 if TYPE_CHECKING:
@@ -116,13 +116,8 @@ class Table:
     def _repr_html_(self) -> str:
         """The first rows, for a notebook. Everything in them came from outside: escaped."""
         rows = self.head().to_pylist(maps_as_pydicts="lossy")
-        head = "".join(f"<th>{escape(column)}</th>" for column in self.columns)
-        body = "".join(
-            f"<tr>{''.join(f'<td>{escape(_cell(value))}</td>' for value in row.values())}</tr>"
-            for row in rows
-        )
-        caption = f"<caption>{escape(self.name)}, the first {len(rows)} rows</caption>"
-        return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+        cells = [list(map(_cell, row.values())) for row in rows]
+        return html_table(f"{self.name}, the first {len(rows)} rows", self.columns, cells)
 
     def _pieces(self, columns: Sequence[str]) -> Iterator[pa.Table]:
         if not self.unique:

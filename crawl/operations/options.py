@@ -3,7 +3,7 @@
     @dataclass(frozen=True, slots=True, kw_only=True)
     class DedupOptions:
         near: Annotated[str | None, option("Also mark pages that …", metavar="MEASURE")] = None
-        urls: Annotated[Natural, option("Name so many of them.", metavar="N")] = 10
+        urls: Annotated[Natural, option("Name so many of them.")] = 10
 
 The type says what may be given, its `Meta` the bounds, `option` the help and how the command line
 spells it. msgspec carries it, as it checks and describes (JSON Schema) plain annotated dataclasses,
@@ -72,35 +72,15 @@ class Option:
     """The face that must be given it, though it has a default for the other."""
 
 
-def option(
-    help: str,
-    *flags: str,
-    metavar: str = "",
-    argument: bool = False,
-    positional: bool = False,
-    faces: Face = Face.BOTH,
-    commas: bool = False,
-    parse: Callable[[str], object] | None = None,
-    nutch: str = "",
-    selects: bool = False,
-    shows_default: bool = True,
-    required_on: Face | None = None,
-) -> Meta:
-    """The annotation of a field that makes it an option."""
-    about = Option(
-        flags,
-        metavar,
-        argument,
-        positional,
-        faces,
-        commas,
-        parse,
-        nutch,
-        selects,
-        shows_default,
-        required_on,
-    )
-    return Meta(description=help, extra={"option": about})
+def option(help: str, *flags: str, **about: Any) -> Meta:
+    """The annotation of a field that makes it an option; `about`: what else Option has."""
+    return Meta(description=help, extra={"option": Option(flags, **about)})
+
+
+def selector(help: str, **about: Any) -> Meta:
+    """An option of the command line alone, by which a command of several operations means this
+    one."""
+    return option(help, selects=True, faces=Face.COMMAND_LINE, **about)
 
 
 StealLock = Annotated[bool, option("Take the lock even if its owner seems to be alive.")]
@@ -115,9 +95,13 @@ Segments = Annotated[
     ),
 ]
 """Arguments, and `--segments NAME[,NAME]`, which says the same."""
-SnapshotNumber = Annotated[
-    int | None, option("Read this snapshot instead of the current.", metavar="N")
+NumFetchers = Annotated[
+    Positive | None,
+    option(
+        "Parts of a fetch list, each fetched by a task (default: one a task slot of the cluster)."
+    ),
 ]
+SnapshotNumber = Annotated[int | None, option("Read this snapshot instead of the current.")]
 
 
 @dataclass(frozen=True, slots=True)

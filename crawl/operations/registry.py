@@ -40,198 +40,71 @@ class Listed:
     summary: str
 
 
+def _phase(name: str, summary: str) -> Listed:
+    return Listed(name, f"crawl.phases.{name}.operation", summary)
+
+
+def _reader(name: str, summary: str) -> Listed:
+    return Listed(name, f"crawl.readers.{name}.operation", summary)
+
+
+def _statistics(name: str, summary: str) -> Listed:
+    return Listed(name, f"crawl.readers.webstats.{name}", summary)
+
+
 _OURS = (
     Listed(
-        "demo",
-        "crawl.showcase.demo",
-        "two rounds on a bundled synthetic web, without a network",
+        "demo", "crawl.showcase.demo", "two rounds on a bundled synthetic web, without a network"
     ),
     Listed("run", "crawl.rounds.operation", "crawl in rounds: all phases, one after the other"),
-    Listed("inject", "crawl.phases.inject.operation", "add seed URLs to the CrawlDb"),
-    Listed(
-        "sitemap",
-        "crawl.phases.sitemap.operation",
-        "add the URLs that sites list in their sitemaps",
-    ),
-    Listed(
-        "refresh",
-        "crawl.phases.refresh.operation",
-        "make the URLs of a host or pattern due now",
-    ),
-    Listed("generate", "crawl.phases.generate.operation", "select due URLs into new segments"),
-    Listed("fetch", "crawl.phases.fetch.operation", "fetch a segment, politely"),
-    Listed(
-        "parse",
-        "crawl.phases.parse.operation",
-        "extract text, data and links from a fetched segment",
-    ),
-    Listed(
-        "updatedb",
-        "crawl.phases.updatedb.operation",
-        "merge fetched segments into the CrawlDb",
-    ),
-    Listed(
-        "invertlinks",
-        "crawl.phases.invertlinks.operation",
-        "merge the links of parsed segments into the LinkDb",
-    ),
-    Listed(
-        "mergelinkdb",
-        "crawl.phases.mergelinkdb.operation",
-        "merge the LinkDbs of other crawls",
-    ),
-    Listed(
-        "webgraph",
-        "crawl.phases.webgraph.operation",
-        "take the links of parsed segments into the link graph",
-    ),
-    Listed("linkrank", "crawl.phases.linkrank.operation", "rank the pages of the link graph"),
-    Listed(
-        "hostgraph",
-        "crawl.phases.hostgraph.operation",
-        "make and rank the graph of hosts or domains",
-    ),
-    Listed(
-        "scoreupdater",
-        "crawl.phases.scoreupdater.operation",
-        "make the link graph's scores the CrawlDb's",
-    ),
-    Listed(
-        "nodedumper",
-        "crawl.phases.nodedumper.operation",
-        "pages, hosts or domains by links or score",
-    ),
-    Listed(
-        "nodereader",
-        "crawl.readers.nodereader.operation",
-        "what the link graph knows of a page",
-    ),
-    Listed(
-        "updatehostdb",
-        "crawl.phases.updatehostdb.operation",
-        "count what each host is like, for generate",
-    ),
-    Listed("dedup", "crawl.phases.dedup.operation", "mark pages that the crawl has more than once"),
-    Listed(
-        "index",
-        "crawl.phases.index.operation",
-        "make documents of pages for the index writers",
-    ),
-    Listed(
-        "clean",
-        "crawl.phases.clean.operation",
-        "delete stale documents from the index writers",
-    ),
-    Listed("search", "crawl.readers.search.operation", "search the pages of the embedded index"),
-    Listed(
-        "export",
-        "crawl.phases.export.operation",
-        "write pages as a dataset: text or Markdown, with metadata",
-    ),
-    Listed(
-        "simulate",
-        "crawl.readers.simulate.operation",
-        "predict how long a fetch takes, without sending a byte",
-    ),
-    Listed(
-        "plan",
-        "crawl.readers.plan.operation",
-        "estimate nodes, hours, storage and cost of a crawl",
-    ),
-    Listed(
-        "status",
-        "crawl.readers.status.operation",
-        "progress of the segments, also while they are fetched",
-    ),
-    Listed(
-        "readdb",
-        "crawl.readers.readdb.operation",
-        "statistics, lookups and dumps of the CrawlDb",
-    ),
-    Listed(
-        "readhostdb",
-        "crawl.readers.readhostdb.operation",
-        "what each host is like: lookups, tops and dumps",
-    ),
-    Listed(
-        "readlinkdb",
-        "crawl.readers.readlinkdb.operation",
-        "which pages link to a URL, and dumps of the LinkDb",
-    ),
-    Listed("dust", "crawl.phases.dust.operation", "find parts of URLs that make no difference"),
-    Listed("mirrors", "crawl.phases.mirrors.operation", "find hosts that are copies of others"),
-    Listed(
-        "domainstats",
-        "crawl.readers.webstats.domainstats",
-        "pages by host, domain, suffix or TLD",
-    ),
-    Listed(
-        "crawlcomplete",
-        "crawl.readers.webstats.crawlcomplete",
-        "how much of each host or domain is fetched",
-    ),
-    Listed(
-        "protocolstats",
-        "crawl.readers.webstats.protocolstats",
-        "URLs by the HTTP code of their last answer",
-    ),
-    Listed(
-        "linkstats",
-        "crawl.readers.webstats.linkstats",
-        "links of the pages: degrees, most linked URLs",
-    ),
-    Listed("snapshots", "crawl.readers.snapshots.operation", "list the snapshots of the CrawlDb"),
-    Listed(
-        "rollback",
-        "crawl.phases.rollback.operation",
-        "make an older snapshot of the CrawlDb current",
-    ),
-    Listed("gc", "crawl.phases.gc.operation", "drop old snapshots and unreferenced files"),
-    Listed(
-        "check",
-        "crawl.phases.check.operation",
-        "find damaged files, and restore an intact state",
-    ),
-    Listed("rebucket", "crawl.phases.rebucket.operation", "give a grown CrawlDb more buckets"),
-    Listed(
-        "explain",
-        "crawl.readers.explain.operation",
-        "everything known about a URL, and what happens to it next",
-    ),
-    Listed(
-        "indexchecker",
-        "crawl.readers.indexchecker.operation",
-        "the documents that pages would give",
-    ),
-    Listed(
-        "filterchecker",
-        "crawl.readers.filterchecker.operation",
-        "which URLs the filters accept or reject, and why",
-    ),
-    Listed(
-        "normalizerchecker",
-        "crawl.readers.normalizerchecker.operation",
-        "normalize URLs, step by step",
-    ),
-    Listed(
-        "parsechecker",
-        "crawl.readers.parsechecker.operation",
-        "fetch and parse a page, and show the result",
-    ),
-    Listed(
-        "robotsparser",
-        "crawl.readers.robotsparser.operation",
-        "which URLs a robots.txt allows",
-    ),
-    Listed("plugin", "crawl.readers.plugin.operation", "list the plugins and which are active"),
+    _phase("inject", "add seed URLs to the CrawlDb"),
+    _phase("sitemap", "add the URLs that sites list in their sitemaps"),
+    _phase("refresh", "make the URLs of a host or pattern due now"),
+    _phase("generate", "select due URLs into new segments"),
+    _phase("fetch", "fetch a segment, politely"),
+    _phase("parse", "extract text, data and links from a fetched segment"),
+    _phase("updatedb", "merge fetched segments into the CrawlDb"),
+    _phase("invertlinks", "merge the links of parsed segments into the LinkDb"),
+    _phase("mergelinkdb", "merge the LinkDbs of other crawls"),
+    _phase("webgraph", "take the links of parsed segments into the link graph"),
+    _phase("linkrank", "rank the pages of the link graph"),
+    _phase("hostgraph", "make and rank the graph of hosts or domains"),
+    _phase("scoreupdater", "make the link graph's scores the CrawlDb's"),
+    _phase("nodedumper", "pages, hosts or domains by links or score"),
+    _reader("nodereader", "what the link graph knows of a page"),
+    _phase("updatehostdb", "count what each host is like, for generate"),
+    _phase("dedup", "mark pages that the crawl has more than once"),
+    _phase("index", "make documents of pages for the index writers"),
+    _phase("clean", "delete stale documents from the index writers"),
+    _reader("search", "search the pages of the embedded index"),
+    _phase("export", "write pages as a dataset: text or Markdown, with metadata"),
+    _reader("simulate", "predict how long a fetch takes, without sending a byte"),
+    _reader("plan", "estimate nodes, hours, storage and cost of a crawl"),
+    _reader("status", "progress of the segments, also while they are fetched"),
+    _reader("readdb", "statistics, lookups and dumps of the CrawlDb"),
+    _reader("readhostdb", "what each host is like: lookups, tops and dumps"),
+    _reader("readlinkdb", "which pages link to a URL, and dumps of the LinkDb"),
+    _phase("dust", "find parts of URLs that make no difference"),
+    _phase("mirrors", "find hosts that are copies of others"),
+    _statistics("domainstats", "pages by host, domain, suffix or TLD"),
+    _statistics("crawlcomplete", "how much of each host or domain is fetched"),
+    _statistics("protocolstats", "URLs by the HTTP code of their last answer"),
+    _statistics("linkstats", "links of the pages: degrees, most linked URLs"),
+    _reader("snapshots", "list the snapshots of the CrawlDb"),
+    _phase("rollback", "make an older snapshot of the CrawlDb current"),
+    _phase("gc", "drop old snapshots and unreferenced files"),
+    _phase("check", "find damaged files, and restore an intact state"),
+    _phase("rebucket", "give a grown CrawlDb more buckets"),
+    _reader("explain", "everything known about a URL, and what happens to it next"),
+    _reader("indexchecker", "the documents that pages would give"),
+    _reader("filterchecker", "which URLs the filters accept or reject, and why"),
+    _reader("normalizerchecker", "normalize URLs, step by step"),
+    _reader("parsechecker", "fetch and parse a page, and show the result"),
+    _reader("robotsparser", "which URLs a robots.txt allows"),
+    _reader("plugin", "list the plugins and which are active"),
     Listed("testweb", "crawl.showcase.testweb", "serve a synthetic web to test settings against"),
-    Listed(
-        "showproperties",
-        "crawl.readers.showproperties.operation",
-        "every setting and where it came from",
-    ),
+    _reader("showproperties", "every setting and where it came from"),
 )
-
 
 OURS: Mapping[str, Listed] = {each.name: each for each in _OURS}
 

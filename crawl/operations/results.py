@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from crawl.counters import Counters
 from crawl.model.report import Report
+
+if TYPE_CHECKING:
+    from crawl.operations.operation import Asked
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +85,17 @@ def phase_result(
 ) -> PhaseResult:
     """The result of a phase by its report."""
     return PhaseResult(
-        **reported(report, segments, remarks),
-        snapshot=snapshot,
-        db_urls=db_urls,
-        complete=complete,
+        **reported(report, segments, remarks), snapshot=snapshot, db_urls=db_urls, complete=complete
     )
+
+
+def report_values(*names: str) -> Callable[[PhaseResult, Asked], dict[str, Any]]:
+    """What programs get of a phase's result: these of its fields, and the report."""
+
+    def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
+        return {name: getattr(result, name) for name in (*names, "report")}
+
+    return values
 
 
 def html_table(title: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.operations.options import option
 from crawl.operations.work import Work
@@ -14,8 +13,7 @@ MAX_REDIRECTS = 5
 
 PageUrls = Annotated[tuple[str, ...], option("URLs.", metavar="[URL]...", argument=True)]
 FollowRedirects = Annotated[
-    bool,
-    option(f"Follow redirects: as many as http.redirect.max allows, or {MAX_REDIRECTS}."),
+    bool, option(f"Follow redirects: as many as http.redirect.max allows, or {MAX_REDIRECTS}.")
 ]
 PageFile = Annotated[str | None, option("Take this file; nothing is sent.", metavar="PATH")]
 FileUrl = Annotated[str | None, option("With --file: where it were found.", metavar="URL")]
@@ -27,10 +25,3 @@ def check_source(work: Work, urls: tuple[str, ...], file: str | None, url: str |
         raise UsageError("--file goes without URLs, --stdin and --listen")
     if file is None and url is not None:
         raise UsageError("--url goes with --file")
-
-
-def redirect_limit(config: Config, *, follow: bool) -> int:
-    """How many redirects of a page are followed."""
-    from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
-
-    return (config[HTTP_REDIRECT_MAX] or MAX_REDIRECTS) if follow else 0

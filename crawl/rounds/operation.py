@@ -168,11 +168,6 @@ def render(result: RunResult, asked: Asked) -> View:
     return [*parts, Note(ending_line(address, result))]
 
 
-def plan_values(steps: list[PlannedStep], asked: Asked) -> list[dict[str, Any]]:
-    """The result for programs, ready for JSON."""
-    return [asdict(each) for each in steps]
-
-
 def render_plan(steps: list[PlannedStep], asked: Asked) -> View:
     """What people are shown."""
     rows = [
@@ -229,7 +224,7 @@ OPERATIONS = (
         result=list[PlannedStep],
         run=plan,
         render=render_plan,
-        values=plan_values,
+        values=lambda steps, asked: [asdict(each) for each in steps],
         help="What `run` would do with these options: every step in order, and the command that"
         " does the same. Nothing is done.",
         calls=("[each.command for each in web.plan_rounds(rounds=2)]",),

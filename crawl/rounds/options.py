@@ -13,7 +13,7 @@ from typing import Annotated
 from msgspec import Meta
 
 from crawl.clock import LONGEST_LOOK_DAYS
-from crawl.operations.options import Face, Positive, StealLock, option
+from crawl.operations.options import Face, NumFetchers, Positive, StealLock, option, selector
 from crawl.rounds.steps import AFTER_ROUNDS, UNBOUNDED, LoopOptions, RoundOptions
 
 _USUAL = RoundOptions()
@@ -34,28 +34,19 @@ class RunOptions:
     ] = ()
     rounds: Annotated[
         Annotated[int, Meta(ge=UNBOUNDED)] | None,
-        option("At most this many; -1: any number (default: 1).", metavar="N"),
+        option("At most this many; -1: any number (default: 1)."),
     ] = None
     until_empty: Annotated[bool, option("Any number of rounds, until nothing is due now.")] = False
     top_n: Annotated[
-        Positive,
-        option("At most this many URLs per round.", "--size-fetchlist", "--top-n", metavar="N"),
+        Positive, option("At most this many URLs per round.", "--size-fetchlist", "--top-n")
     ] = _USUAL.top_n
-    num_fetchers: Annotated[
-        Positive | None,
-        option(
-            "Parts of a fetch list, each fetched by a task (default: one a task slot of the"
-            " cluster).",
-            metavar="N",
-        ),
-    ] = None
+    num_fetchers: NumFetchers = None
     threads: Annotated[
         Positive | None,
         option(
             f"Threads per task (default: the configuration's, else {_USUAL.threads}).",
             "--num-threads",
             "--threads",
-            metavar="N",
         ),
     ] = None
     time_limit_min: Annotated[
@@ -116,7 +107,4 @@ class RunOptions:
 class PlanOptions(RunOptions):
     """The options of a plan of rounds: those of run."""
 
-    dry_run: Annotated[
-        bool,
-        option("Show what would be done, and do nothing.", selects=True, faces=Face.COMMAND_LINE),
-    ] = False
+    dry_run: Annotated[bool, selector("Show what would be done, and do nothing.")] = False

@@ -131,11 +131,7 @@ def render(result: DemoResult, asked: Asked) -> View:
     tries = (
         ("readdb", f"{where} --stats --sort", "statistics, host by host"),
         ("readdb", f"{where} --url {result.best_url}", "all that is known of the best URL"),
-        (
-            "explain",
-            f"{where} {result.best_url}",
-            "why it is what it is, and when it is due again",
-        ),
+        ("explain", f"{where} {result.best_url}", "why it is what it is, and when it is due again"),
         ("readdb", f"{where} --dump out --format csv", "everything, for a spreadsheet"),
         ("index", where, "a full-text index of the pages"),
         ("search", f"{where} page", "what it finds"),

@@ -30,21 +30,18 @@ _LOOK_SECONDS = 0.5
 class TestwebOptions:
     """The options of the web that is served."""
 
-    sites: Annotated[Positive, option("How many hosts.", metavar="N")] = 20
+    sites: Annotated[Positive, option("How many hosts.")] = 20
     pages: Annotated[
-        Positive,
-        option("How many pages all sites have together; their sizes are a power law.", metavar="N"),
+        Positive, option("How many pages all sites have together; their sizes are a power law.")
     ] = 1000
     port: Annotated[
-        Annotated[int, Meta(ge=0, le=65535)],
-        option("Port of all sites (default: a free one).", metavar="N"),
+        Annotated[int, Meta(ge=0, le=65535)], option("Port of all sites (default: a free one).")
     ] = 0
     seed: Annotated[int, option("Another number, another web.  [default: 0]")] = 0
     plain: Annotated[bool, option("Good pages on open sites of one size only.")] = False
     latency: Annotated[Annotated[float, Meta(ge=0)], option("Mean seconds a page.")] = 0.0
     wicked: Annotated[
-        bool,
-        option("Also serve what hurts crawlers (see --table), on hosts of its own."),
+        bool, option("Also serve what hurts crawlers (see --table), on hosts of its own.")
     ] = False
     hosts: Annotated[str | None, option("Write names and addresses to FILE.", metavar="FILE")] = (
         None

@@ -23,7 +23,7 @@ from crawl.model.derived_tables import ATTACHED, INDEX
 from crawl.model.tables import HOSTS, SERVERS
 from crawl.phases.index.tasks.outputs import noted_folder, noted_outputs
 from crawl.phases.index.tasks.writers import named_writers
-from crawl.readers.search.embedded_index import find_embedded_index
+from crawl.readers.search.search import find_embedded_index
 from crawl.search.folders import EmbeddedFolders
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

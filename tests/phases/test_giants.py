@@ -209,7 +209,7 @@ def test_a_dump_has_every_record_once(giant: CrawlDir, tmp_path: Path) -> None:
     output = Folder(str(tmp_path / "dump"))
     snapshot = giant.require_crawldb()
     job = DumpJob(giant.crawldb.folder, output, DumpFormat.JSON, RecordFilter())
-    assert readdb.dump(InProcess(), snapshot, job, None) == len(RECORDS)
+    assert readdb.dump(job, InProcess(), snapshot) == len(RECORDS)
     lines = [line for name in output.names() for line in (output.read(name) or b"").splitlines()]
     assert len(lines) == len(set(lines)) == len(RECORDS)
 

@@ -11,7 +11,7 @@ from crawl.operations.work import Work
 from crawl.phases.check.options import CheckOptions, RepairOptions
 
 if TYPE_CHECKING:
-    from crawl.storage.checking import CheckProgress, CheckResult
+    from crawl.storage.checking import CheckResult
 
 FAULTS_FOUND = 1
 
@@ -67,7 +67,11 @@ def _check(work: Work, deep: bool) -> CheckResult:
     from crawl.storage.checking import CheckProgress
 
     progress = CheckProgress()
-    with work.showing("check", lambda: _CheckView(progress) if progress.total else None):
+
+    def look() -> _CheckView | None:
+        return _CheckView(progress.done, progress.total) if progress.total else None
+
+    with work.showing("check", look):
         return check_crawl(work.directory, deep=deep, progress=progress)
 
 
@@ -95,23 +99,10 @@ def _fault_list(work: Work, checked: CheckResult, leftovers: list[dict[str, str]
 class _CheckView:
     """How many files are checked, as a display takes it."""
 
-    progress: CheckProgress
-
-    @property
-    def done(self) -> int:
-        return self.progress.done
-
-    @property
-    def total(self) -> int:
-        return self.progress.total
-
-    @property
-    def pace(self) -> str:
-        return "files"
-
-    @property
-    def remaining(self) -> str:
-        return ""
+    done: int
+    total: int
+    pace: str = "files"
+    remaining: str = ""
 
     def __str__(self) -> str:
         return f"{self.done:,} of {self.total:,} files"
@@ -129,11 +120,7 @@ def check_values(faults: FaultList, asked: Asked) -> dict[str, Any]:
 
 def repair_values(repair: RepairList, asked: Asked) -> dict[str, Any]:
     """The result of a repair for programs, ready for JSON."""
-    return {
-        **check_values(repair.before, asked),
-        "done": list(repair),
-        "left": list(repair.after),
-    }
+    return {**check_values(repair.before, asked), "done": list(repair), "left": list(repair.after)}
 
 
 def render_check(faults: FaultList, asked: Asked) -> View:

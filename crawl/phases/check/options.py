@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from crawl.operations.options import Face, StealLock, option
+from crawl.operations.options import Face, StealLock, option, selector
 
 Deep = Annotated[bool, option("Read every page of every file, and look at its rows.")]
 
@@ -16,8 +16,7 @@ class CheckOptions:
 
     deep: Deep = False
     steal_lock: Annotated[
-        bool,
-        option("Take the lock even if its owner seems to be alive.", faces=Face.COMMAND_LINE),
+        bool, option("Take the lock even if its owner seems to be alive.", faces=Face.COMMAND_LINE)
     ] = False
     """Of a repair; the command takes it without one, too."""
 
@@ -28,11 +27,6 @@ class RepairOptions:
 
     deep: Deep = False
     repair: Annotated[
-        bool,
-        option(
-            "Restore the newest intact state; damaged files go to CRAWL_DIR/quarantine.",
-            selects=True,
-            faces=Face.COMMAND_LINE,
-        ),
+        bool, selector("Restore the newest intact state; damaged files go to CRAWL_DIR/quarantine.")
     ] = False
     steal_lock: StealLock = False

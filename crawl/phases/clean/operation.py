@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.work import Work
 from crawl.phases.clean.options import CleanOptions
 from crawl.phases.index.shown import IndexingResult, indexing_result, render
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: CleanOptions) -> None:

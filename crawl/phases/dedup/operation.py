@@ -27,7 +27,7 @@ class DuplicatesResult(PhaseResult):
 
 
 def run(work: Work, options: DedupOptions) -> DuplicatesResult:
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.prechecks import run_when_free
     from crawl.phases.dedup import group_files
     from crawl.phases.dedup import run as driver
 
@@ -35,11 +35,7 @@ def run(work: Work, options: DedupOptions) -> DuplicatesResult:
     if options.report is not None:
         group_files.check_file(options.report)
     work.directory.require_crawldb()
-    work.directory.require_writable()
-    crawldb = work.directory.crawldb.folder
-    require_unlocked(crawldb, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        marked = driver.run(runner, work.directory, work.config, options, work.clock)
+    marked = run_when_free(work, options, work.directory.crawldb.folder, driver.run)
     if options.report is not None:
         group_files.write_groups(options.report, marked.groups, marked.report.counters["groups"])
     return DuplicatesResult(

@@ -21,8 +21,7 @@ class DedupOptions:
     group: Annotated[
         str,
         option(
-            "Compare all pages (none), or only those of one host or one domain.",
-            metavar="GROUP",
+            "Compare all pages (none), or only those of one host or one domain.", metavar="GROUP"
         ),
     ] = Grouping.NONE.value
     compare_order: Annotated[
@@ -51,8 +50,7 @@ class DedupOptions:
         ),
     ] = False
     pairs: Annotated[
-        Annotated[int, Meta(ge=1, le=10_000)],
-        option("With --preview: show so many of them.", metavar="N"),
+        Annotated[int, Meta(ge=1, le=10_000)], option("With --preview: show so many of them.")
     ] = 20
     canonical: Annotated[
         bool,
@@ -66,11 +64,11 @@ class DedupOptions:
     ] = False
     groups: Annotated[
         Annotated[int, Meta(ge=0, le=100_000)] | None,
-        option("Show the N largest groups of the same pages.", metavar="N"),
+        option("Show the N largest groups of the same pages."),
     ] = None
     urls: Annotated[
         Annotated[int, Meta(ge=0, le=1_000_000)],
-        option("Name so many of the duplicates of each of these groups.", metavar="N"),
+        option("Name so many of the duplicates of each of these groups."),
     ] = 10
     report: Annotated[
         str | None,

@@ -17,14 +17,11 @@ class DustOptions:
 
     hosts: Annotated[tuple[str, ...], option("Only this host (repeatable).", "--host")] = ()
     min_support: Annotated[
-        Annotated[int, Meta(ge=2)],
-        option("Different contents that must have stayed the same.", metavar="N"),
+        Annotated[int, Meta(ge=2)], option("Different contents that must have stayed the same.")
     ] = 10
     min_values: Annotated[
         Annotated[int, Meta(ge=2)],
-        option(
-            "Values of a parameter, its absence included, that must have been seen.", metavar="N"
-        ),
+        option("Values of a parameter, its absence included, that must have been seen."),
     ] = 3
     max_exceptions: Annotated[
         Annotated[float, Meta(ge=0, lt=0.5)],
@@ -39,8 +36,7 @@ class DustOptions:
         ),
     ] = None
     doubtful: Annotated[
-        bool,
-        option("Also list what has support, but not enough.", faces=Face.COMMAND_LINE),
+        bool, option("Also list what has support, but not enough.", faces=Face.COMMAND_LINE)
     ] = False
     snapshot: SnapshotNumber = None
 

@@ -46,10 +46,7 @@ class ExportOptions:
     ] = None
     chunk: Annotated[
         Annotated[int, Meta(ge=SHORTEST_CHUNK)] | None,
-        option(
-            "A record a chunk of at most N characters, cut at headings, then at paragraphs.",
-            metavar="N",
-        ),
+        option("A record a chunk of at most N characters, cut at headings, then at paragraphs."),
     ] = None
     chunk_unit: Annotated[ChunkUnit, option("What --chunk counts.")] = ChunkUnit.CHARACTERS
     filter: Annotated[bool, option("Leave out URLs that filters reject today.")] = False

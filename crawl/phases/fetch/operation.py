@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
+from crawl.config import Config
 from crawl.operations.interrupt import INTERRUPTED, sigterm_interrupts
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.results import Interrupted, PhaseResult, phase_result
@@ -12,9 +14,6 @@ from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
 from crawl.phases.fetch.options import FetchOptions
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: FetchOptions) -> None:
@@ -43,16 +42,8 @@ def run(work: Work, options: FetchOptions) -> PhaseResult:
             work.stopping(lambda: segment.folder.write(STOP, b"")) as is_stopping,
             work.showing("fetch", fetch_look(segment)),
         ):
-            fetch_result = driver.run(
-                runner,
-                directory,
-                config,
-                FetchOptions(
-                    segment.name, options.threads, options.more_rounds, steal_lock=steal_lock
-                ),
-                work.clock,
-                is_stopping,
-            )
+            named = replace(options, segment=segment.name)
+            fetch_result = driver.run(runner, directory, config, named, work.clock, is_stopping)
     except JVMDied as error:
         died = error.followed_by("fetched pages are kept, run the same command to resume")
         if not is_stopping():

@@ -14,8 +14,6 @@ class GcOptions:
 
     keep: Annotated[
         Positive | None,
-        option(
-            "Snapshots to keep (default: crawldb.snapshots.keep).", metavar="N", positional=True
-        ),
+        option("Snapshots to keep (default: crawldb.snapshots.keep).", positional=True),
     ] = None
     steal_lock: StealLock = False

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from crawl.errors import NOTHING_MORE
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.shown import waiting_hosts_note
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -76,11 +76,6 @@ def _matching(session: Any, directory: CrawlDir, expr: str | None) -> Matching |
 
     check_expression(session, expr)
     return lambda snapshot, slices: matching_rows(session, directory, snapshot, expr, slices)
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"segments": result.segments, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -160,7 +155,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("segments"),
     code=code,
     uses_spark=True,
     due=Due.IN_ROUND,

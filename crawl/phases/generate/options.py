@@ -5,31 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
-from crawl.operations.options import Positive, StealLock, option
+from crawl.operations.options import NumFetchers, Positive, StealLock, option
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GenerateOptions:
     """The options of generate; None where the configuration decides."""
 
-    top_n: Annotated[
-        Positive | None,
-        option("At most this many URLs per segment.", metavar="N"),
-    ] = None
-    num_fetchers: Annotated[
-        Positive | None,
-        option(
-            "Parts of a fetch list, each fetched by a task (default: one a task slot of the"
-            " cluster).",
-            metavar="N",
-        ),
-    ] = None
+    top_n: Annotated[Positive | None, option("At most this many URLs per segment.")] = None
+    num_fetchers: NumFetchers = None
     max_num_segments: Annotated[
         Positive | None,
-        option(
-            "Make up to this many segments, each as if the ones before were taken already.",
-            metavar="N",
-        ),
+        option("Make up to this many segments, each as if the ones before were taken already."),
     ] = None
     add_days: Annotated[
         float, option("Select as if it were this many days later.", nutch="-adddays")
@@ -39,7 +26,6 @@ class GenerateOptions:
     )
     filter: Annotated[bool | None, option("Do not ask the URL filters.", "--no-filter")] = None
     normalize: Annotated[
-        bool | None,
-        option("Count a host under its own name, not its normalised one.", "--no-norm"),
+        bool | None, option("Count a host under its own name, not its normalised one.", "--no-norm")
     ] = None
     steal_lock: StealLock = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, reported
+from crawl.operations.results import PhaseResult, report_values, reported
 from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
 from crawl.phases.hostgraph.options import HostGraphOptions
@@ -23,27 +23,19 @@ class HostGraphResult(PhaseResult):
 
 def run(work: Work, options: HostGraphOptions) -> HostGraphResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.prechecks import run_when_free
     from crawl.phases.hostgraph import run as driver
     from crawl.phases.linkrank.run import require_graph
 
     pages = require_graph(work.directory)
     lacking = behind_lines(work.directory, ("webgraph",))
-    work.directory.require_writable()
     folder = work.directory.dataset(driver.table_of(options.group)).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner(rows=pages.rows) as runner:
-        built = driver.run(runner, work.directory, work.config, options, work.clock)
+    built = run_when_free(work, options, folder, driver.run, rows=pages.rows)
     return HostGraphResult(
         **reported(built.report, remarks=(*lacking, *built.remarks, built.took_over)),
         snapshot=built.graph.number,
         top=built.top,
     )
-
-
-def values(result: HostGraphResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "top": result.top, "report": result.report}
 
 
 def render(result: HostGraphResult, asked: Asked) -> View:
@@ -82,7 +74,7 @@ OPERATION = Operation(
     result=HostGraphResult,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot", "top"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

@@ -33,8 +33,6 @@ class HostGraphOptions:
     ] = None
     top: Annotated[
         Annotated[int, Meta(ge=0, le=100_000)],
-        option(
-            "How many hosts are listed; `crawl nodedumper --format cc` writes all.", metavar="N"
-        ),
+        option("How many hosts are listed; `crawl nodedumper --format cc` writes all."),
     ] = 20
     steal_lock: StealLock = False

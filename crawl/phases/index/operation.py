@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from crawl.config import Config
 from crawl.errors import NothingToDo
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.work import Work
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.shown import IndexingResult, indexing_result, render
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: IndexOptions) -> None:
@@ -22,7 +20,7 @@ def check(config: Config, options: IndexOptions) -> None:
 
 def run(work: Work, options: IndexOptions) -> IndexingResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.model.derived_tables import INDEX
     from crawl.phases.index import run as driver
     from crawl.phases.index.choice import choose
@@ -41,11 +39,7 @@ def run(work: Work, options: IndexOptions) -> IndexingResult:
             raise
         index = settled
     else:
-        directory.require_writable()
-        folder = directory.dataset(INDEX).folder
-        require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-        with work.runner() as runner:
-            index = driver.run(runner, directory, work.config, options, work.clock)
+        index = run_when_free(work, options, directory.dataset(INDEX).folder, driver.run)
     return indexing_result(index, behind)
 
 

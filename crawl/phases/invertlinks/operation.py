@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.invertlinks.options import InvertLinksOptions
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: InvertLinksOptions) -> None:
@@ -22,28 +18,20 @@ def check(config: Config, options: InvertLinksOptions) -> None:
 
 
 def run(work: Work, options: InvertLinksOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.phases.invertlinks import run as driver
     from crawl.phases.invertlinks.linkdb import linkdb_of
 
     directory = work.directory
     require_segments(directory, options.segments)
     driver.choose(directory, options)
-    directory.require_writable()
-    require_unlocked(linkdb_of(directory).folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        inversion = driver.run(runner, directory, work.config, options, work.clock)
+    inversion = run_when_free(work, options, linkdb_of(directory).folder, driver.run)
     return phase_result(
         inversion.report,
         snapshot=inversion.linkdb.number,
         segments=inversion.segments,
         remarks=(*inversion.remarks, inversion.took_over),
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -69,7 +57,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot", "segments"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.linkrank.options import LinkRankOptions
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: LinkRankOptions) -> None:
@@ -23,27 +19,19 @@ def check(config: Config, options: LinkRankOptions) -> None:
 
 def run(work: Work, options: LinkRankOptions) -> PhaseResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.prechecks import run_when_free
     from crawl.model.derived_tables import WEBGRAPH
     from crawl.phases.linkrank import run as driver
 
     graph = driver.require_graph(work.directory)
     lacking = behind_lines(work.directory, ("webgraph",))
-    work.directory.require_writable()
     folder = work.directory.dataset(WEBGRAPH).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner(rows=graph.rows) as runner:
-        ranked = driver.run(runner, work.directory, work.config, options, work.clock)
+    ranked = run_when_free(work, options, folder, driver.run, rows=graph.rows)
     return phase_result(
         ranked.report,
         snapshot=ranked.graph.number,
         remarks=(*ranked.remarks, *lacking, ranked.took_over),
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -65,7 +53,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

@@ -16,8 +16,7 @@ class LinkRankOptions:
         Positive | None,
         option(
             "How often scores are handed on (default: link.analyze.num.iterations); with"
-            " --pagerank: at most (default: 100).",
-            metavar="N",
+            " --pagerank: at most (default: 100)."
         ),
     ] = None
     pagerank: Annotated[

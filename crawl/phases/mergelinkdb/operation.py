@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -13,24 +11,16 @@ from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 
 
 def run(work: Work, options: MergeLinkDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.prechecks import run_when_free
     from crawl.phases.invertlinks.linkdb import linkdb_of
     from crawl.phases.mergelinkdb import run as driver
 
     directory = work.directory
     driver.check(directory, work.config, options)
-    directory.require_writable()
-    require_unlocked(linkdb_of(directory).folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        merge = driver.run(runner, directory, work.config, options, work.clock)
+    merge = run_when_free(work, options, linkdb_of(directory).folder, driver.run)
     return phase_result(
         merge.report, snapshot=merge.linkdb.number, remarks=(*merge.remarks, merge.took_over)
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -51,7 +41,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot"),
     uses_spark=True,
     help="""
     Merge the LinkDbs of other crawls into that of CRAWL_DIR, making it if need be. The others stay

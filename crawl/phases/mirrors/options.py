@@ -17,15 +17,14 @@ class MirrorsOptions:
 
     min_contents: Annotated[
         Annotated[int, Meta(ge=2)],
-        option("Different contents that both must have under the same paths.", metavar="N"),
+        option("Different contents that both must have under the same paths."),
     ] = 10
     min_agreement: Annotated[
         Annotated[float, Meta(gt=0.5, le=1)],
         option("Share of their common paths that must have the same content.", metavar="SHARE"),
     ] = 0.95
     hosts_file: Annotated[
-        str | None,
-        option("Write rules for the urlnormalizer host to a file.", metavar="FILE"),
+        str | None, option("Write rules for the urlnormalizer host to a file.", metavar="FILE")
     ] = None
     protocols_file: Annotated[
         str | None,

@@ -3,17 +3,15 @@ command, two operations."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.view import Cells, Note, View
 from crawl.operations.work import Work
 from crawl.phases.nodedumper.options import GraphDumpOptions, NodeDumperOptions
 from crawl.phases.webgraph.values import ListFormat
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 Nodes = list[tuple[str, float]] | int
 """The list, or how many lines of it were written."""

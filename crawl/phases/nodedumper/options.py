@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Annotated
 
-from crawl.operations.options import Face, Positive, option
+from crawl.operations.options import Face, Positive, option, selector
 from crawl.phases.webgraph.values import Combine, ListFormat, NodeGroup, NodeValue
 
 
@@ -18,27 +18,15 @@ class NodeDumperOptions:
         NodeValue,
         option("By the score, or the number of inlinks or outlinks, of pages.", faces=Face.API),
     ] = NodeValue.SCORES
-    inlinks: Annotated[
-        bool,
-        option("By the number of pages that link there.", selects=True, faces=Face.COMMAND_LINE),
-    ] = False
-    outlinks: Annotated[
-        bool,
-        option("By the number of pages that they link to.", selects=True, faces=Face.COMMAND_LINE),
-    ] = False
-    scores: Annotated[
-        bool,
-        option("By what linkrank made of them.", selects=True, faces=Face.COMMAND_LINE),
-    ] = False
-    top: Annotated[Positive | None, option("Only the first N.", "--topn", "--top", metavar="N")] = (
-        None
-    )
+    inlinks: Annotated[bool, selector("By the number of pages that link there.")] = False
+    outlinks: Annotated[bool, selector("By the number of pages that they link to.")] = False
+    scores: Annotated[bool, selector("By what linkrank made of them.")] = False
+    top: Annotated[Positive | None, option("Only the first N.", "--topn", "--top")] = None
     group: Annotated[NodeGroup | None, option("Hosts or domains instead of pages.")] = None
     combine: Annotated[
         Combine,
         option(
-            "With --group: the sum, or the greatest, of a host's or domain's pages.",
-            faces=Face.API,
+            "With --group: the sum, or the greatest, of a host's or domain's pages.", faces=Face.API
         ),
     ] = Combine.SUM
     sum: Annotated[
@@ -48,12 +36,7 @@ class NodeDumperOptions:
         bool, option("With --group: the greatest of its pages.", faces=Face.COMMAND_LINE)
     ] = False
     output: Annotated[
-        str | None,
-        option(
-            "Write files to a new folder.",
-            metavar="FOLDER",
-            positional=True,
-        ),
+        str | None, option("Write files to a new folder.", metavar="FOLDER", positional=True)
     ] = None
     format: Annotated[
         ListFormat | None,
@@ -109,25 +92,17 @@ class GraphDumpOptions:
     """The options of a dump of the graph of hosts or domains."""
 
     output: Annotated[
-        str,
-        option(
-            "Write files to a new folder.",
-            metavar="FOLDER",
-            positional=True,
-        ),
+        str, option("Write files to a new folder.", metavar="FOLDER", positional=True)
     ]
     format: Annotated[
         GraphFormat,
-        option(
+        selector(
             "With cc: not a list, but the graph that `crawl hostgraph` made, as Common Crawl"
             " publishes theirs.",
             metavar="cc",
-            selects=True,
-            faces=Face.COMMAND_LINE,
         ),
     ] = GraphFormat.COMMON_CRAWL
     group: Annotated[
-        NodeGroup,
-        option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE),
+        NodeGroup, option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE)
     ] = NodeGroup.HOST
     overwrite: Annotated[bool, option("Replace the files of an older call in FOLDER.")] = False

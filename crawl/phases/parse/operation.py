@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
 from crawl.operations.results import PhaseResult, phase_result
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.parse.options import ParseOptions
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: ParseOptions) -> None:

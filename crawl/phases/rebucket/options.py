@@ -16,6 +16,6 @@ class RebucketOptions:
 
     buckets: Annotated[
         Annotated[int, Meta(ge=1, le=65_536)],
-        option("How many; a multiple of the present number.", metavar="N", positional=True),
+        option("How many; a multiple of the present number.", positional=True),
     ]
     steal_lock: StealLock = False

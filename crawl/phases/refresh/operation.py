@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from crawl.config import Config
 from crawl.hints import command
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.refresh.rules import RefreshOutcome
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: RefreshOptions) -> None:
@@ -41,11 +37,6 @@ def run(work: Work, options: RefreshOptions) -> PhaseResult:
     )
 
 
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
-
-
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     names = ("matched", *(outcome.value for outcome in RefreshOutcome))
@@ -70,7 +61,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot"),
     uses_spark=True,
     help="""
     Make URLs of CRAWL_DIR due now, so that the next round fetches them whatever their interval.

@@ -14,10 +14,6 @@ class RollbackOptions:
 
     to: Annotated[
         Positive | None,
-        option(
-            "The snapshot (default: the newest whole one before the current).",
-            metavar="N",
-            positional=True,
-        ),
+        option("The snapshot (default: the newest whole one before the current).", positional=True),
     ] = None
     steal_lock: StealLock = False

@@ -2,38 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 
 
 def run(work: Work, options: ScoreUpdaterOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.prechecks import run_when_free
     from crawl.phases.linkrank.run import require_scores
     from crawl.phases.scoreupdater import run as driver
 
     directory = work.directory
     directory.require_crawldb()
     require_scores(directory)
-    directory.require_writable()
-    require_unlocked(directory.crawldb.folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        update = driver.run(runner, directory, work.config, options, work.clock)
+    update = run_when_free(work, options, directory.crawldb.folder, driver.run)
     return phase_result(
         update.report,
         snapshot=update.snapshot.number,
         db_urls=update.snapshot.rows,
         remarks=(*update.remarks, update.took_over),
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -54,7 +44,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.shown import reason_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -39,11 +38,6 @@ def run(work: Work, options: SitemapOptions) -> PhaseResult:
     )
 
 
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
-
-
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     from crawl.phases.sitemap.rules import REASONS
@@ -74,7 +68,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot"),
     uses_spark=True,
     help="""
     Put the URLs that sites list in their sitemaps into the CrawlDb of CRAWL_DIR. Without any

@@ -41,16 +41,12 @@ class SitemapOptions:
         Annotated[int, Meta(ge=-1)] | None,
         option(
             "How many of them, those with the most URLs first; -1: all."
-            "  [default: sitemap.max.hosts]",
-            metavar="N",
+            "  [default: sitemap.max.hosts]"
         ),
     ] = None
     num_fetchers: Annotated[
         Positive | None,
-        option(
-            "Tasks that ask at the same time, each other servers.  [default: the cores]",
-            metavar="N",
-        ),
+        option("Tasks that ask at the same time, each other servers.  [default: the cores]"),
     ] = None
     filter: Annotated[bool, option("Take URLs that the URL filters reject.")] = True
     normalize: Annotated[bool, option("Take URLs as they are written.")] = True

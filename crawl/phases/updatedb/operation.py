@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Config
 from crawl.model.status import DB_STATUSES
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatedb.options import UpdateDbOptions
@@ -20,16 +18,13 @@ def check(config: Config, options: UpdateDbOptions) -> None:
 
 
 def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.phases.updatedb import run as driver
 
-    directory, config = work.directory, work.config
+    directory = work.directory
     require_segments(directory, options.segments)
     driver.choose(directory, options)
-    directory.require_writable()
-    require_unlocked(directory.crawldb.folder, config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        updated = driver.run(runner, directory, config, options, work.clock)
+    updated = run_when_free(work, options, directory.crawldb.folder, driver.run)
     return phase_result(
         updated.report,
         snapshot=updated.snapshot.number,
@@ -37,11 +32,6 @@ def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
         segments=updated.segments,
         remarks=(*updated.remarks, updated.took_over),
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -98,7 +88,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot", "segments"),
     uses_spark=True,
     due=Due.IN_ROUND,
     help="""

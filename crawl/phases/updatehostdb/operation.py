@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 
 
 def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.model.derived_tables import HOSTDB
     from crawl.phases.updatehostdb import run as driver
 
@@ -20,22 +18,13 @@ def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
     directory.require_crawldb()
     require_segments(directory, options.segments)
     driver.choose(directory, options)
-    directory.require_writable()
-    folder = directory.dataset(HOSTDB).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        update = driver.run(runner, directory, work.config, options, work.clock)
+    update = run_when_free(work, options, directory.dataset(HOSTDB).folder, driver.run)
     return phase_result(
         update.report,
         snapshot=update.hostdb.number,
         segments=update.segments,
         remarks=(*update.remarks, update.took_over),
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -73,7 +62,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot", "segments"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult, phase_result, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.webgraph.options import WebGraphOptions
-
-if TYPE_CHECKING:
-    from crawl.config import Config
 
 
 def check(config: Config, options: WebGraphOptions) -> None:
@@ -21,28 +17,19 @@ def check(config: Config, options: WebGraphOptions) -> None:
 
 
 def run(work: Work, options: WebGraphOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.prechecks import require_segments, run_when_free
     from crawl.model.derived_tables import WEBGRAPH
     from crawl.phases.webgraph import run as driver
 
     require_segments(work.directory, options.segments)
     driver.choose(work.directory, options)
-    work.directory.require_writable()
-    folder = work.directory.dataset(WEBGRAPH).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        built = driver.run(runner, work.directory, work.config, options, work.clock)
+    built = run_when_free(work, options, work.directory.dataset(WEBGRAPH).folder, driver.run)
     return phase_result(
         built.report,
         snapshot=built.graph.number,
         segments=built.segments,
         remarks=(*built.remarks, built.took_over),
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -75,7 +62,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=report_values("snapshot", "segments"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

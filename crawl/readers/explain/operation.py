@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
 
 from crawl.operations.operation import Asked, Operation
+from crawl.operations.options import Natural, option
 from crawl.operations.view import View
 from crawl.operations.work import Work
 from crawl.printable import printable
-from crawl.readers.explain.options import ExplainOptions
 
 if TYPE_CHECKING:
     from crawl.storage.manifest import Snapshot
@@ -16,10 +17,18 @@ if TYPE_CHECKING:
 UNKNOWN = 1
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainOptions:
+    """The options of explain."""
+
+    url: Annotated[str, option("The URL.", metavar="URL", argument=True)]
+    robots: Annotated[bool, option("Ask the host's robots.txt anew, politely.")] = False
+    inlinks: Annotated[Natural, option("List at most this many pages that link to it.")] = 5
+
+
 def run(work: Work, options: ExplainOptions) -> dict[str, Any]:
-    from crawl.readers.explain.explanation import explanation_values
     from crawl.readers.explain.robots_verdict import ask_verdict, known_verdict
-    from crawl.readers.explain.url import explain
+    from crawl.readers.explain.url import explain, explanation_values
     from crawl.readers.polite_requests import polite_requests
 
     directory, config, now_ms = work.directory, work.config, work.clock.now_ms()

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Container
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,16 +28,14 @@ from crawl.model.records import to_records
 from crawl.phases.generate.tasks.selection import selection_of
 from crawl.phases.generate.tasks.unfinished import unfinished_segments
 from crawl.readers.explain.bounds import EvaluateExpressions, KnownHost, known_host
+from crawl.readers.explain.robots_verdict import RobotsVerdict
 from crawl.readers.explain.segment_lookup import Inlink, SegmentEntry, find_in_segment, find_inlinks
-from crawl.readers.explain.selection import (
-    GenerateStep,
-    generate_steps,
-    rejection_of,
-)
+from crawl.readers.explain.selection import GenerateStep, generate_steps, rejection_of
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import FETCH, GENERATE, PARSE, Segment
+from crawl.tables.dump import as_record
 from crawl.tables.lookup import find_record
 from crawl.urls.parse import host_of
 
@@ -254,3 +253,64 @@ def _prospect_of_stranger(normal: str | None, filtering: tuple[FilterStep, ...])
         if step.reason is not None:
             return f"never crawled: rejected by the filter {step.plugin} ({step.reason})"
     return "unknown until a seed or a page names it"
+
+
+def explanation_values(found: Explanation, robots: RobotsVerdict) -> dict[str, Any]:
+    """Under the keys of `crawl explain --json`."""
+    return {
+        "asked": found.asked,
+        "url": found.url,
+        "known": found.is_known,
+        "record": _record(found.url, found.record),
+        "next": found.prospect,
+        "robots": {
+            "allowed": robots.allowed,
+            "told": robots.detail,
+            "crawl_delay_s": robots.crawl_delay_s,
+            "asked": None if robots.asked_ms is None else moment(robots.asked_ms),
+        },
+        "host": _host(found.host),
+        "history": [
+            {
+                "snapshot": past.snapshot,
+                "created": moment(past.created_ms),
+                "phase": past.phase,
+                "record": _record(found.url, past.record),
+            }
+            for past in found.history
+        ],
+        "segments": [
+            {
+                "segment": mention.segment,
+                "part": mention.part,
+                "records": [as_record(found.url, datum) for datum in mention.records],
+                "links": mention.links,
+                "facts": {name: _plain(value) for name, value in mention.facts.items()},
+            }
+            for mention in found.segments
+        ],
+        "inlinks": [asdict(link) for link in found.inlinks],
+        "normalizers": [asdict(step) for step in found.normalizing],
+        "filters": [asdict(step) for step in found.filtering],
+        "generate": [asdict(step) for step in found.generating],
+    }
+
+
+def _host(known: KnownHost) -> dict[str, Any]:
+    return {
+        "host": known.host,
+        "hostdb": known.snapshot,
+        "values": known.values,
+        "max_count": known.max_count.value,
+        "max_count_because": known.max_count.why,
+        "fetch_delay_ms": known.delay_ms.value,
+        "fetch_delay_because": known.delay_ms.why,
+    }
+
+
+def _record(url: str, datum: CrawlDatum | None) -> dict[str, Any] | None:
+    return None if datum is None else as_record(url, datum)
+
+
+def _plain(value: Any) -> Any:
+    return value.hex() if isinstance(value, bytes) else value

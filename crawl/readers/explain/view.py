@@ -29,7 +29,7 @@ _ANSWERS = (
 
 
 def explanation_view(values: Values) -> View:
-    """By what `explanation_values` (explanation.py) gives."""
+    """By what `explanation_values` (url.py) gives."""
     tables = [each for each in _tables(values) if each.rows]
     return [*map(Line, _lines(values)), *tables]
 

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated
 
 from crawl.interfaces.chain_steps import FilterStep, filter_steps
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option
 from crawl.operations.view import Cells, View
 from crawl.operations.work import Work
-from crawl.readers.filterchecker.options import FiltercheckerOptions
 
 REJECTED = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FiltercheckerOptions:
+    """The options of filterchecker."""
+
+    urls: Annotated[tuple[str, ...], option("URLs.", metavar="[URL]...", argument=True)] = ()
+    filters: Annotated[
+        tuple[str, ...],
+        option(
+            "Ask this filter instead of those in urlfilter.order (repeatable).",
+            "--filter-name",
+            metavar="PLUGIN",
+        ),
+    ] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +69,6 @@ def render(answer: FilterAnswer, asked: Asked) -> View:
     return [Cells((f"-{answer.url}", f"{answer.filter}: {answer.reason}"))]
 
 
-def values(answer: FilterAnswer, asked: Asked) -> dict[str, Any]:
-    return asdict(answer)
-
-
 OPERATION = Operation(
     name="filterchecker",
     method="",
@@ -65,7 +76,7 @@ OPERATION = Operation(
     result=FilterAnswer,
     run=run,
     render=render,
-    values=values,
+    values=lambda answer, asked: asdict(answer),
     code=lambda answer, asked: 0 if answer.accepted else REJECTED,
     place=Place.NOWHERE,
     streams=True,

@@ -3,31 +3,44 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from crawl.errors import ConfigError, UsageError
 from crawl.masking import masked_text
 from crawl.operations.events import Remark
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option
 from crawl.operations.view import Line, View
 from crawl.operations.work import Work
 from crawl.printable import one_line, printable
-from crawl.readers.indexchecker.options import IndexcheckerOptions
 from crawl.readers.indexchecker.values import CheckedIndexDocument
-from crawl.readers.page_options import check_source, redirect_limit
+from crawl.readers.page_options import FileUrl, FollowRedirects, PageFile, PageUrls, check_source
 
 NOT_INDEXED = 1
 _SHOWN_CHARACTERS = 300
 """Of a value, to people."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexcheckerOptions:
+    """The options of indexchecker."""
+
+    urls: PageUrls = ()
+    follow_redirects: FollowRedirects = False
+    file: PageFile = None
+    url: FileUrl = None
+    connect: Annotated[
+        bool, option("Ask the index writers' servers too whether they are there; nothing is made.")
+    ] = False
+
+
 def run(work: Work, options: IndexcheckerOptions) -> Iterator[CheckedIndexDocument]:
     from contextlib import closing
 
-    from crawl.fetcher.drivers.single import PageFetcher
     from crawl.readers.indexchecker.checked_documents import DocumentChecker
     from crawl.readers.page_file import read_page
-    from crawl.readers.polite_requests import polite_requests
+    from crawl.readers.polite_requests import polite_fetcher
 
     check_source(work, options.urls, options.file, options.url)
     if options.urls and not any(map(str.strip, options.urls)):
@@ -41,9 +54,7 @@ def run(work: Work, options: IndexcheckerOptions) -> Iterator[CheckedIndexDocume
             yield from checker.check(read_page(options.file, options.url, work.clock.now_ms()))
             return
         urls = filter(str.strip, work.incoming(options.urls))
-        with polite_requests(work) as means:
-            redirects = redirect_limit(work.config, follow=options.follow_redirects)
-            fetcher = PageFetcher(work.config, means, redirects)
+        with polite_fetcher(work, follow_redirects=options.follow_redirects) as fetcher:
             for url in urls:
                 yield from checker.check_visit(fetcher.visit(url))
 

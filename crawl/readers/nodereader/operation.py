@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from crawl.operations.operation import Asked, Operation
+from crawl.operations.options import Natural, option
 from crawl.operations.view import Line, View
 from crawl.operations.work import Work
 from crawl.printable import printable
-from crawl.readers.nodereader.options import NodeReaderOptions
 
 NOT_FOUND = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodeReaderOptions:
+    """The options of nodereader."""
+
+    url: Annotated[str, option("The page.", metavar="URL", argument=True)]
+    links: Annotated[
+        Natural, option("Also name up to N of the pages that link there, and that it links to.")
+    ] = 0
 
 
 def run(work: Work, options: NodeReaderOptions) -> dict[str, Any] | None:

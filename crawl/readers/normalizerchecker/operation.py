@@ -4,15 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Annotated
 
 from crawl.interfaces.chain_steps import NormalizerStep, normal_form, normalizer_steps
+from crawl.interfaces.urlnormalizer import Scope
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option
 from crawl.operations.view import Cells, Part, View
 from crawl.operations.work import Work
-from crawl.readers.normalizerchecker.options import NormalizercheckerOptions
 
 NOT_A_URL = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NormalizercheckerOptions:
+    """The options of normalizerchecker."""
+
+    urls: Annotated[tuple[str, ...], option("URLs.", metavar="[URL]...", argument=True)] = ()
+    normalizers: Annotated[
+        tuple[str, ...],
+        option(
+            "Ask this normalizer instead of those in urlnormalizer.order (repeatable).",
+            "--normalizer",
+            metavar="PLUGIN",
+        ),
+    ] = ()
+    scope: Annotated[Scope, option("As at this place of the crawl.")] = Scope.DEFAULT
+    steps: Annotated[bool, option("Show what each normalizer does.")] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,10 +74,6 @@ def _step_lines(answer: NormalizerAnswer) -> Iterator[Part]:
         yield Cells((f"#   {step.round} {step.plugin:<12} {outcome}",))
 
 
-def values(answer: NormalizerAnswer, asked: Asked) -> dict[str, Any]:
-    return asdict(answer)
-
-
 OPERATION = Operation(
     name="normalizerchecker",
     method="",
@@ -67,7 +81,7 @@ OPERATION = Operation(
     result=NormalizerAnswer,
     run=run,
     render=render,
-    values=values,
+    values=lambda answer, asked: asdict(answer),
     code=lambda answer, asked: NOT_A_URL if answer.normal is None else 0,
     place=Place.NOWHERE,
     streams=True,

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
@@ -18,28 +17,19 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.parsing.check import CheckedDocument, PageCheck, ParseChecker
 from crawl.readers.page_file import read_page
-from crawl.readers.parsechecker.options import ParsecheckerOptions
 from crawl.robots.answer import Deferred
 
 
 class PageChecker:
-    """Looks at pages one by one, as the parser would; to be used in a `with`."""
+    """Looks at pages one by one, as the parser would; to be closed."""
 
-    def __init__(self, config: Config, options: ParsecheckerOptions) -> None:
+    def __init__(self, config: Config, *, force_as: str, dump_text: bool) -> None:
         self._scoring = ScoringChain.from_config(config)
         self._filters = FilterChain.from_config(config)
-        self._dump_text = options.dump_text
-        self._parser = ParseChecker(config, force_as=options.force_as)
+        self._dump_text = dump_text
+        self._parser = ParseChecker(config, force_as=force_as)
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self) -> None:
         self._parser.close()
 
     def check_visit(self, visit: PageVisit) -> dict[str, Any]:

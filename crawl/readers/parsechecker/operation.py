@@ -4,19 +4,41 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option
 from crawl.operations.view import Line, View
 from crawl.operations.work import Work
 from crawl.printable import printable
-from crawl.readers.page_options import check_source, redirect_limit
-from crawl.readers.parsechecker.options import ParsecheckerOptions
+from crawl.readers.page_options import FileUrl, FollowRedirects, PageFile, PageUrls, check_source
 
 NOT_PARSED = 1
 _MIME_TYPE = re.compile(r"[a-z0-9!#$&^_.+-]+/[a-z0-9!#$&^_.+-]+", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ParsecheckerOptions:
+    """The options of parsechecker."""
+
+    urls: PageUrls = ()
+    normalize: Annotated[bool, option("Ask for URLs in their normal form.")] = False
+    follow_redirects: FollowRedirects = False
+    dump_text: Annotated[bool, option("Print the text too.")] = False
+    force_as: Annotated[str, option("Take every page for this type.", metavar="MIME")] = ""
+    metadata: Annotated[
+        tuple[str, ...],
+        option(
+            "Metadata of the URLs, as a seed line would give it (repeatable).",
+            "--md",
+            metavar="KEY=VALUE",
+        ),
+    ] = ()
+    file: PageFile = None
+    url: FileUrl = None
 
 
 def check(config: Config, options: ParsecheckerOptions) -> None:
@@ -37,22 +59,22 @@ def _pairs(metadata: tuple[str, ...]) -> dict[str, str]:
 
 
 def run(work: Work, options: ParsecheckerOptions) -> Iterator[dict[str, Any]]:
-    from crawl.fetcher.drivers.single import PageFetcher
+    from contextlib import closing
+
     from crawl.interfaces.chains import NormalizerChain
     from crawl.readers.parsechecker.checked_page import PageChecker
-    from crawl.readers.polite_requests import polite_requests
+    from crawl.readers.polite_requests import polite_fetcher
 
     check_source(work, options.urls, options.file, options.url)
     metadata = _pairs(options.metadata)
-    with PageChecker(work.config, options) as checker:
+    checker = PageChecker(work.config, force_as=options.force_as, dump_text=options.dump_text)
+    with closing(checker):
         if options.file is not None:
             yield checker.check_file(options.file, options.url, metadata, work.clock)
             return
         urls = work.incoming(options.urls)
         normalizers = NormalizerChain.from_config(work.config)
-        with polite_requests(work) as means:
-            redirects = redirect_limit(work.config, follow=options.follow_redirects)
-            fetcher = PageFetcher(work.config, means, redirects)
+        with polite_fetcher(work, follow_redirects=options.follow_redirects) as fetcher:
             for url in filter(str.strip, urls):
                 normal = normalizers.normalize(url) if options.normalize else url
                 if normal is None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option
 from crawl.operations.view import Table, View
 from crawl.operations.work import Work
-from crawl.readers.plugin.options import PluginOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PluginOptions:
+    """The options of the list of plugins."""
+
+    active: Annotated[bool, option("Only the active ones.")] = False
 
 
 def run(work: Work, options: PluginOptions) -> list[dict[str, Any]]:
@@ -39,10 +46,7 @@ OPERATION = Operation(
     List what can be plugged into the crawler: every interface's plugins, which are active, in what
     order, and why.
     """,
-    examples=(
-        "crawl plugin list",
-        "crawl plugin list --active -D urlfilter.order=regex,domain",
-    ),
+    examples=("crawl plugin list", "crawl plugin list --active -D urlfilter.order=regex,domain"),
     calls=(
         '[each["plugin"] for each in crawl.list_plugins() if each["interface"] == "urlfilter"]',
     ),

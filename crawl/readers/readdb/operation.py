@@ -2,27 +2,114 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeVar
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
 
-from crawl.model.status import Status
+from msgspec import Meta
+
+from crawl.model.dump_format import DumpFormat
+from crawl.model.status import DB_STATUSES, Status
 from crawl.operations.operation import Asked, Operation
+from crawl.operations.options import Natural, Positive, SnapshotNumber, option, selector
 from crawl.operations.view import Line, Note, Table, View
 from crawl.operations.work import Work
 from crawl.printable import printable
-from crawl.readers.readdb.options import DumpOptions, LookupOptions, StatsOptions, TopOptions
+from crawl.readers.dumps import Overwrite, UrlRegex, checked_regex, dump_folder, dumping
 
 if TYPE_CHECKING:
     from crawl.storage.manifest import Snapshot
 
 NOT_FOUND = 1
 
-Answer = TypeVar("Answer")
+_HOSTS = 50
 
 
-def read(work: Work, read: Callable[[Snapshot], Answer], number: int | None) -> Answer:
-    """What `read` makes of the current state of the CrawlDb, or of the one with a number."""
-    return work.directory.reading(read, number)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StatsOptions:
+    """The options of the statistics."""
+
+    stats: Annotated[bool, selector("URLs by status, scores, intervals, retries.")] = False
+    sort: Annotated[bool, option("With --stats: also by host, largest first.")] = False
+    hosts: Annotated[
+        Natural | None, option(f"With --sort: how many hosts (default: {_HOSTS}).")
+    ] = None
+    snapshot: SnapshotNumber = None
+
+    @property
+    def host_count(self) -> int:
+        """Of how many hosts the statistics tell."""
+        usual = _HOSTS if self.sort else 0
+        return usual if self.hosts is None else self.hosts
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookupOptions:
+    """The options of a look-up."""
+
+    url: Annotated[
+        str,
+        option(
+            "Everything known of one URL. Exit code 1 if it is not there.",
+            metavar="URL",
+            positional=True,
+            selects=True,
+        ),
+    ]
+    snapshot: SnapshotNumber = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopOptions:
+    """The options of the best URLs."""
+
+    count: Annotated[
+        Positive,
+        option(
+            "The N URLs with the highest scores.",
+            "--top",
+            metavar="N",
+            positional=True,
+            selects=True,
+            nutch="-topN",
+        ),
+    ]
+    min_score: Annotated[
+        float | None, option("With --top: only scores of at least this.", "--min")
+    ] = None
+    snapshot: SnapshotNumber = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpOptions:
+    """The options of a dump."""
+
+    folder: Annotated[str, dump_folder("records")]
+    format: Annotated[
+        DumpFormat,
+        option(
+            "With --dump: of its files; parquet and json keep every value, csv and text escape"
+            " what terminals and spreadsheets would obey (\\x1b, '=)."
+        ),
+    ] = DumpFormat.PARQUET
+    status: Annotated[
+        str | None,
+        option(
+            "With --dump: only records of this status.",
+            metavar=f"[{'|'.join(status.label for status in DB_STATUSES)}]",
+        ),
+    ] = None
+    regex: UrlRegex = None
+    retry: Annotated[Natural | None, option("With --dump: only records with N retries.")] = None
+    expr: Annotated[
+        str | None, option("With --dump: only records that this Spark SQL condition holds for.")
+    ] = None
+    sample: Annotated[
+        Annotated[float, Meta(ge=0, le=1)] | None,
+        option("With --dump: a share of the records, by chance."),
+    ] = None
+    overwrite: Overwrite = False
+    snapshot: SnapshotNumber = None
 
 
 def run_stats(work: Work, options: StatsOptions) -> dict[str, Any]:
@@ -37,17 +124,15 @@ def run_stats(work: Work, options: StatsOptions) -> dict[str, Any]:
         quantiles = counted.quantiles(work.config[DB_STATS_SCORE_QUANTILES])
         return statistics(counted, quantiles, state, options.host_count)
 
-    return read(work, count, options.snapshot)
+    return work.directory.reading(count, options.snapshot)
 
 
 def run_lookup(work: Work, options: LookupOptions) -> dict[str, Any] | None:
     from crawl.readers.readdb.lookup import find_datum
     from crawl.tables.dump import as_record
 
-    record = read(
-        work,
-        lambda state: find_datum(work.directory, state, options.url, work.config),
-        options.snapshot,
+    record = work.directory.reading(
+        lambda state: find_datum(work.directory, state, options.url, work.config), options.snapshot
     )
     if record is None:
         work.remark(f"{printable(options.url)} is not in the CrawlDb")
@@ -65,12 +150,11 @@ def run_top(work: Work, options: TopOptions) -> list[dict[str, Any]]:
             best = reader.top(runner, work.directory, state, options.count, least)
         return [{"score": entry.score, "url": entry.url} for entry in best]
 
-    return read(work, find, options.snapshot)
+    return work.directory.reading(find, options.snapshot)
 
 
 def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
-    from crawl.driver.output_folder import check_room, make_room
-    from crawl.readers.patterns import checked_regex
+    from crawl.model.tables import CRAWLDB
     from crawl.readers.readdb import run as reader
     from crawl.storage.folder import Folder, absolute
     from crawl.tables.dump import DumpJob, RecordFilter
@@ -89,30 +173,10 @@ def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
         record_filter,
         has_expr=options.expr is not None,
     )
-    is_begun = False
-
-    def make_room_once() -> None:
-        nonlocal is_begun
-        # begun: the snapshot was forgotten, and what is there is ours
-        make_room(output, overwrite=options.overwrite or is_begun)
-        is_begun = True
-
-    def write(state: Snapshot) -> int:
-        """An older dump is there as long as the condition may be a wrong one."""
-        check_room(output, overwrite=options.overwrite or is_begun)
-        if options.expr is None:
-            with work.runner(rows=state.rows) as runner:
-                make_room_once()
-                return reader.dump(runner, state, job, None)
-        with work.session() as session, work.runner() as runner:
-            from crawl.spark.expr import check_expression, matching_rows
-
-            check_expression(session, options.expr)
-            make_room_once()
-            matching = matching_rows(session, work.directory, state, options.expr)
-            return reader.dump(runner, state, job, matching)
-
-    return {"records": read(work, write, options.snapshot), "folder": options.folder}
+    write = partial(reader.dump, job)
+    dump = dumping(work, CRAWLDB, options.expr, output, write, overwrite=options.overwrite)
+    written = work.directory.reading(dump, options.snapshot)
+    return {"records": written, "folder": options.folder}
 
 
 def render_stats(result: dict[str, Any], asked: Asked) -> View:

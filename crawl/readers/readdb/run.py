@@ -6,13 +6,13 @@ from functools import partial
 
 from crawl.driver.output_folder import SUCCESS
 from crawl.readers.readdb.top_urls import ScoredUrl, best_of, top_of_bucket
+from crawl.readers.slices import over_slices
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import largest_first
 from crawl.tables.dump import DumpJob, dump_slice
-from crawl.tables.exchange import NOTHING, BlockSource, Outbox
+from crawl.tables.exchange import BlockSource
 from crawl.tables.runner import Runner
-from crawl.tables.slices import Slice, Slices
 from crawl.tables.stats import CrawlDbStats, bucket_stats
 
 
@@ -44,30 +44,9 @@ def top(
 
 
 def dump(
-    runner: Runner,
-    snapshot: Snapshot,
-    job: DumpJob,
-    matching: BlockSource | None,
+    job: DumpJob, runner: Runner, snapshot: Snapshot, matching: BlockSource | None = None
 ) -> int:
-    """Writes the wanted records into a folder that has room; returns how many. `matching` brings
-    the rows that `--expr` holds for to their slices."""
-    slices = Slices.of(snapshot, snapshot.buckets)
-    tasks = largest_first(slices.stored())
-    if matching is None:
-        written = runner.run(partial(_dump_all, job), tasks, "readdb: dump")
-    else:
-        matches = runner.exchange(_send_nothing, (), len(slices), "readdb: expr", [matching])
-        written = matches.run(
-            partial(dump_slice, job), [(task.number, task) for task in tasks], "readdb: dump"
-        )
-    rows = sum(written)
+    """Writes the wanted records into a folder that has room; returns how many."""
+    written = over_slices(runner, snapshot, partial(dump_slice, job), matching, "readdb", "dump")
     job.output.write(SUCCESS, b"")
-    return rows
-
-
-def _dump_all(job: DumpJob, base: Slice) -> int:
-    return dump_slice(job, base, NOTHING)
-
-
-def _send_nothing(task: None, outbox: Outbox) -> None:
-    """Where only a source sends."""
+    return sum(written)

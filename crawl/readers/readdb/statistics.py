@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from crawl.clock import as_text
@@ -18,7 +19,8 @@ def statistics(
     def spread(values: ColumnRange, *, times: bool = False) -> dict[str, object] | None:
         if not values.count:
             return None
-        return dict(zip(("min", "avg", "max"), spread_values(values, times=times), strict=True))
+        row = {"min": values.least, "avg": values.mean, "max": values.greatest}
+        return {name: as_text(round(x)) if times else x for name, x in row.items()}
 
     content: dict[str, Any] = {
         "snapshot": snapshot.number,
@@ -34,17 +36,11 @@ def statistics(
     if stats.hosts:
         content["hosts"] = {
             host: {status_label(code): count for code, count in sorted(counts.items())}
-            for host, counts in largest_hosts(stats, most_hosts)
+            for host, counts in sorted(stats.hosts.items(), key=_most_first)[:most_hosts]
         }
     return content
 
 
-def largest_hosts(stats: CrawlDbStats, most: int) -> list[tuple[str, Any]]:
-    """The hosts with the most URLs, with their URLs by status."""
-    return sorted(stats.hosts.items(), key=lambda entry: (-entry[1].total(), entry[0]))[:most]
-
-
-def spread_values(spread: ColumnRange, *, times: bool = False) -> list[object]:
-    """The least, mean and greatest of some values; times as texts."""
-    values = [spread.least, spread.mean, spread.greatest]
-    return [as_text(round(value)) for value in values] if times else list(values)
+def _most_first(entry: tuple[str, Counter[int]]) -> tuple[int, str]:
+    """The hosts with the most URLs come first."""
+    return -entry[1].total(), entry[0]

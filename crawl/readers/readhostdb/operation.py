@@ -2,24 +2,74 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
+from crawl.model.dump_format import DumpFormat
 from crawl.operations.operation import Asked, Operation
+from crawl.operations.options import Positive, option
 from crawl.operations.view import Line, Note, Table, View
 from crawl.operations.work import Work
 from crawl.printable import printable
-from crawl.readers.readhostdb.options import DumpHostsOptions, HostOptions, TopHostsOptions
+from crawl.readers.dumps import Overwrite, dump_folder, dumping, reading_rows
 
 if TYPE_CHECKING:
     from crawl.storage.manifest import Snapshot
-    from crawl.tables.exchange import BlockSource
-    from crawl.tables.runner import Runner
 
 NOT_FOUND = 1
 
 Answer = TypeVar("Answer")
+
+
+Condition = Annotated[
+    str | None, option("With --top or --dump: only hosts that this Spark SQL condition holds for.")
+]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostOptions:
+    """The options of a look-up."""
+
+    name: Annotated[
+        str,
+        option(
+            "Everything known of one host. Exit code 1 if it is not there.",
+            "--host",
+            metavar="NAME",
+            positional=True,
+            selects=True,
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopHostsOptions:
+    """The options of the greatest hosts."""
+
+    count: Annotated[
+        Positive,
+        option(
+            "The N greatest hosts by a column.", "--top", metavar="N", positional=True, selects=True
+        ),
+    ] = 20
+    by: Annotated[str, option("With --top: the column.", metavar="COLUMN")] = "urls"
+    expr: Condition = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpHostsOptions:
+    """The options of a dump."""
+
+    folder: Annotated[str, dump_folder("hosts")]
+    format: Annotated[DumpFormat, option("With --dump: of its files.")] = DumpFormat.PARQUET
+    columns: Annotated[
+        tuple[str, ...],
+        option("With --dump: only these columns.", metavar="NAME[,NAME]", commas=True),
+    ] = ()
+    expr: Condition = None
+    overwrite: Overwrite = False
 
 
 def read(work: Work, read: Callable[[Snapshot], Answer]) -> Answer:
@@ -45,10 +95,11 @@ def run_host(work: Work, options: HostOptions) -> dict[str, Any] | None:
 
 
 def run_top(work: Work, options: TopHostsOptions) -> list[dict[str, Any]]:
+    from crawl.model.derived_tables import HOSTDB
     from crawl.readers.readhostdb import run as reader
 
     def find(state: Snapshot) -> list[dict[str, Any]]:
-        with _runner(work, state, options.expr) as (runner, matching):
+        with reading_rows(work, state, options.expr, HOSTDB) as (runner, matching):
             return reader.top(runner, work.directory, state, options.by, options.count, matching)
 
     reader.check_order(options.by)
@@ -56,9 +107,7 @@ def run_top(work: Work, options: TopHostsOptions) -> list[dict[str, Any]]:
 
 
 def run_dump(work: Work, options: DumpHostsOptions) -> int:
-    from crawl.driver.output_folder import check_room, make_room
     from crawl.model.derived_tables import HOSTDB
-    from crawl.model.dump_format import DumpFormat
     from crawl.phases.updatehostdb.tasks.read import SHOWN, DumpHostsJob, ReadHostsJob
     from crawl.readers.readhostdb import run as reader
     from crawl.storage.folder import Folder, absolute
@@ -73,36 +122,9 @@ def run_dump(work: Work, options: DumpHostsOptions) -> int:
         work.directory.dataset(HOSTDB).folder, names, has_expr=options.expr is not None
     )
     job = DumpHostsJob(hosts, output, options.format)
-    is_begun = False
-
-    def write(state: Snapshot) -> int:
-        nonlocal is_begun
-        # begun: the snapshot was forgotten, and what is there is ours
-        check_room(output, overwrite=options.overwrite or is_begun)
-        with _runner(work, state, options.expr) as (runner, matching):
-            # an older dump is there as long as the condition may be a wrong one
-            make_room(output, overwrite=options.overwrite or is_begun)
-            is_begun = True
-            return reader.dump(runner, state, job, matching)
-
-    return read(work, write)
-
-
-@contextmanager
-def _runner(
-    work: Work, state: Snapshot, expr: str | None
-) -> Iterator[tuple[Runner, BlockSource | None]]:
-    """What reads the HostDb, and the rows for which the condition holds."""
-    if expr is None:
-        with work.runner(rows=state.rows) as runner:
-            yield runner, None
-        return
-    with work.session() as session, work.runner() as runner:
-        from crawl.model.derived_tables import HOSTDB
-        from crawl.spark.expr import check_expression, matching_rows
-
-        check_expression(session, expr, HOSTDB)
-        yield runner, matching_rows(session, work.directory, state, expr, table=HOSTDB.name)
+    write = partial(reader.dump, job)
+    dump = dumping(work, HOSTDB, options.expr, output, write, overwrite=options.overwrite)
+    return read(work, dump)
 
 
 def render_host(host: dict[str, Any] | None, asked: Asked) -> View:

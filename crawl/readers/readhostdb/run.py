@@ -3,9 +3,8 @@ crawl/phases/updatehostdb/tasks/find.py)."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -19,15 +18,12 @@ from crawl.phases.updatehostdb.tasks.read import (
     dump_hosts,
     top_of_slice,
 )
+from crawl.readers.slices import over_slices
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.storage.scan import require_column
-from crawl.tables.bucket_files import largest_first
-from crawl.tables.exchange import NOTHING, BlockSource, Outbox, Received
+from crawl.tables.exchange import BlockSource
 from crawl.tables.runner import Runner
-from crawl.tables.slices import Slice, Slices
-
-Result = TypeVar("Result")
 
 
 def check_order(by: str) -> None:
@@ -56,8 +52,8 @@ def top(
     check_order(by)
     folder = crawl_dir.dataset(HOSTDB).folder
     job = ReadHostsJob(folder, tuple(SHOWN), matching is not None)
-    best_of_slices = _over_slices(
-        runner, snapshot, partial(top_of_slice, job, by, most), matching, "readhostdb: top"
+    best_of_slices = over_slices(
+        runner, snapshot, partial(top_of_slice, job, by, most), matching, "readhostdb", "top"
     )
     hosts = [row for rows in best_of_slices for row in rows]
     hosts.sort(key=lambda row: row["host"])
@@ -69,32 +65,10 @@ def top(
 
 
 def dump(
-    runner: Runner, snapshot: Snapshot, job: DumpHostsJob, matching: BlockSource | None = None
+    job: DumpHostsJob, runner: Runner, snapshot: Snapshot, matching: BlockSource | None = None
 ) -> int:
     """Writes the wanted hosts into a folder that has room; returns how many."""
-    written = _over_slices(runner, snapshot, partial(dump_hosts, job), matching, "readhostdb: dump")
+    dump_slice = partial(dump_hosts, job)
+    written = over_slices(runner, snapshot, dump_slice, matching, "readhostdb", "dump")
     job.output.write(SUCCESS, b"")
     return sum(written)
-
-
-def _over_slices(
-    runner: Runner,
-    snapshot: Snapshot,
-    function: Callable[[Slice, Received], Result],
-    matching: BlockSource | None,
-    step: str,
-) -> list[Result]:
-    slices = Slices.of(snapshot, snapshot.buckets)
-    tasks = largest_first(slices.stored())
-    if matching is None:
-        return runner.run(partial(_alone, function), tasks, step)
-    matches = runner.exchange(_send_nothing, (), len(slices), "readhostdb: expr", [matching])
-    return matches.run(function, [(task.number, task) for task in tasks], step)
-
-
-def _alone(function: Callable[[Slice, Received], Result], base: Slice) -> Result:
-    return function(base, NOTHING)
-
-
-def _send_nothing(task: None, outbox: Outbox) -> None:
-    """Where only a source sends."""

@@ -3,15 +3,48 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
+from crawl.model.dump_format import DumpFormat
 from crawl.operations.operation import Asked, Operation
+from crawl.operations.options import option
 from crawl.operations.view import Cells, Line, Note, View
 from crawl.operations.work import Work
 from crawl.printable import printable
-from crawl.readers.readlinkdb.options import DumpLinksOptions, InlinksOptions
+from crawl.readers.dumps import Overwrite, UrlRegex, checked_regex, dump_folder
 
 NOT_FOUND = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InlinksOptions:
+    """The options of a look-up."""
+
+    url: Annotated[
+        str,
+        option(
+            "The pages that link to this URL. Exit code 1 if there is none.",
+            positional=True,
+            selects=True,
+        ),
+    ]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DumpLinksOptions:
+    """The options of a dump."""
+
+    folder: Annotated[str, dump_folder("the links")]
+    format: Annotated[
+        DumpFormat,
+        option(
+            "With --dump: of its files. parquet and csv have a row a link, json and text one a"
+            " URL; csv and text escape what terminals and spreadsheets would obey."
+        ),
+    ] = DumpFormat.PARQUET
+    regex: UrlRegex = None
+    overwrite: Overwrite = False
 
 
 class Inlinks(list[dict[str, Any]]):
@@ -24,7 +57,7 @@ class Inlinks(list[dict[str, Any]]):
 
 
 def run_inlinks(work: Work, options: InlinksOptions) -> Inlinks:
-    from crawl.readers.readlinkdb.inlinks import inlinks_of
+    from crawl.readers.readlinkdb.run import inlinks_of
 
     entry = inlinks_of(work.directory, options.url, work.config)
     if entry is None:
@@ -37,7 +70,6 @@ def run_dump(work: Work, options: DumpLinksOptions) -> dict[str, Any]:
     from crawl.driver.output_folder import make_room
     from crawl.phases.invertlinks.linkdb import linkdb_of, require_linkdb
     from crawl.phases.invertlinks.tasks.dump import LinkDumpJob
-    from crawl.readers.patterns import checked_regex
     from crawl.readers.readlinkdb import run as reader
     from crawl.storage.folder import Folder, absolute
 

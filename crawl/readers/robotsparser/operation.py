@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from crawl.errors import StorageError, UsageError
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option
 from crawl.operations.view import Cells, View
 from crawl.operations.work import Work
-from crawl.readers.robotsparser.options import RobotsparserOptions
 
 if TYPE_CHECKING:
     from crawl.robots.answer import Deferred
@@ -18,6 +18,38 @@ if TYPE_CHECKING:
 
 NOT_ALLOWED = 1
 _REFUSED = "not allowed"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RobotsparserOptions:
+    """The options of robotsparser."""
+
+    robots: Annotated[
+        str,
+        option(
+            "A file, or the URL of a host's robots.txt.",
+            metavar="ROBOTS_FILE_OR_URL",
+            argument=True,
+        ),
+    ]
+    urls: Annotated[
+        tuple[str, ...],
+        option(
+            "URLs, and files of URLs, one a line.", metavar="[URL_FILE | URL]...", argument=True
+        ),
+    ] = ()
+    agents: Annotated[
+        tuple[str, ...],
+        option(
+            "Names to look for, commas between (default: http.agent.name, http.robots.agents).",
+            "--agent",
+            metavar="NAMES",
+            commas=True,
+        ),
+    ] = ()
+    details: Annotated[
+        bool, option("Show the rules, the Crawl-delay and the sitemaps too; so without URLs.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

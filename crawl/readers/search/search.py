@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import LOCK_STALE_AFTER
-from crawl.errors import StorageError
+from crawl.did_you_mean import did_you_mean
+from crawl.errors import NoSnapshot, PluginError, StorageError, UsageError
 from crawl.hints import command
+from crawl.interfaces.registry import resolve
 from crawl.model.derived_tables import INDEX
-from crawl.phases.index.tasks.writers import NamedWriter, named_writers
-from crawl.readers.search.embedded_index import find_embedded_index
+from crawl.phases.index.tasks.outputs import WriterOutput, noted_folder, noted_outputs
+from crawl.phases.index.tasks.writers import NamedWriter, named_writers, resolved_path
 from crawl.search.answers import SearchAnswer, SearchOptions
-from crawl.search.folders import MANIFEST, EmbeddedFolders
+from crawl.search.file_sums import FORMAT_FILE
+from crawl.search.folders import EMBEDDED, MANIFEST, EmbeddedFolders
 from crawl.search.index import EmbeddedIndex
 from crawl.search.ranking import Weights
 from crawl.search.settings import SEARCH_RESULTS_PER_HOST, SEARCH_SNIPPET_LENGTH
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder, absolute
 from crawl.storage.lock import lock_owner
 
 _log = logging.getLogger(__name__)
@@ -86,3 +92,119 @@ class CrawlSearch:
                 folders.folder.path(MANIFEST),
                 command("index", self._directory.address),
             )
+
+
+def find_embedded_index(
+    directory: CrawlDir, writers: Iterable[NamedWriter], wanted: str | None = None
+) -> EmbeddedFolders:
+    """The index of the writer `wanted`; else that of the active writers, and where they have none,
+    the only one that there is. Raises UsageError where there are several."""
+    known = _KnownIndexes(directory, {writer.id: writer for writer in writers})
+    if wanted is not None:
+        return known.require(wanted)
+    found = known.begun(known.active()) or known.begun(known.others())
+    if len(found) > 1:
+        raise UsageError(
+            f"{directory.address} has the embedded indexes of several index writers"
+            f" ({', '.join(found)}): choose one (--writer)"
+        )
+    for folders in found.values():
+        return folders
+    raise known.absent()
+
+
+class _KnownIndexes:
+    """What the configuration and the ledger say of a crawl's writers."""
+
+    def __init__(self, directory: CrawlDir, writers: Mapping[str, NamedWriter]) -> None:
+        self._directory = directory
+        self._writers = writers
+        self._outputs: Mapping[str, WriterOutput] = {}
+        with suppress(StorageError):  # who searches needs no ledger
+            self._outputs = noted_outputs(directory.dataset(INDEX).current())
+
+    def active(self) -> list[str]:
+        """The ids of active writers that have an embedded index."""
+        return [
+            each.id
+            for each in self._writers.values()
+            if each.is_active and is_embedded(each.plugin)
+        ]
+
+    def others(self) -> Iterator[str]:
+        """Those of other writers, also of some that the configuration no longer names."""
+        for each in self._writers.values():
+            if not each.is_active and is_embedded(each.plugin):
+                yield each.id
+        for writer, output in self._outputs.items():
+            if writer not in self._writers and self._is_embedded_output(writer, output):
+                yield writer
+
+    def begun(self, writers: Iterable[str]) -> dict[str, EmbeddedFolders]:
+        """The indexes that were ever written, by writer."""
+        places = {writer: self._folders(writer) for writer in writers}
+        return {
+            writer: folders
+            for writer, folders in places.items()
+            if self._has_shards(writer) or folders.is_begun()
+        }
+
+    def require(self, wanted: str) -> EmbeddedFolders:
+        """The index of this writer; raises UsageError where it has none of this kind."""
+        ids = [*self.active(), *self.others()]
+        if wanted not in (*ids, EMBEDDED):
+            begun = self.begun(ids)
+            there = f" (there is {', '.join(begun)})" if begun else ""
+            if wanted in (*self._writers, *self._outputs):
+                raise UsageError(f"the index writer {wanted} has no embedded index{there}")
+            near = did_you_mean(wanted, begun) or there
+            raise UsageError(f"no index writer is called {wanted!r}{near}")
+        found = self._folders(wanted)
+        if not found.is_begun() and not self._has_shards(wanted):
+            hint = command("index", self._directory.address, f"-D index.writers={wanted}")
+            raise NoSnapshot(
+                f"{self._directory.address} has no embedded index of the index writer {wanted} yet:"
+                f" `{hint}` makes one"
+            )
+        return found
+
+    def absent(self) -> NoSnapshot:
+        """There is no index, and what makes one."""
+        words = []
+        if not self.active():
+            listed = next(self.others(), EMBEDDED)
+            words = [f"-D index.writers={listed}"]
+        hint = command("index", self._directory.address, *words)
+        return NoSnapshot(
+            f"{self._directory.address} has no embedded index yet: `{hint}` makes one"
+        )
+
+    def _has_shards(self, writer: str) -> bool:
+        return writer in self._outputs and bool(self._outputs[writer].shards)
+
+    def _folders(self, writer: str) -> EmbeddedFolders:
+        """Where the writer put them: its parameter `path` may have named another place."""
+        output = self._outputs.get(writer)
+        if output is not None:
+            ledger = {name: output.sums.get(shard) for shard, name in sorted(output.shards.items())}
+            return EmbeddedFolders(noted_folder(self._directory, writer, output), ledger)
+        named = self._writers.get(writer)
+        path = "" if named is None else resolved_path(named)
+        if path:
+            return EmbeddedFolders(Folder(absolute(path)))
+        return EmbeddedFolders.of_crawl(self._directory.address, writer)
+
+    def _is_embedded_output(self, writer: str, output: WriterOutput) -> bool:
+        """By the files, for the ledger does not know what made them."""
+        folder = noted_folder(self._directory, writer, output)
+        shard = next(iter(output.shards.values()), None)
+        return shard is not None and folder.child(shard).exists(FORMAT_FILE)
+
+
+def is_embedded(plugin: str) -> bool:
+    """Whether it is the plugin that writes embedded indexes, by whatever name."""
+    if plugin == EMBEDDED:
+        return True
+    with suppress(PluginError):
+        return len({each.target for each in resolve("indexwriter", (EMBEDDED, plugin))}) == 1
+    return False

@@ -3,13 +3,38 @@ the list, and all properties as a TOML file."""
 
 from __future__ import annotations
 
-from dataclasses import asdict
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
 
 from crawl.operations.operation import Asked, Operation, Place
+from crawl.operations.options import option, selector
 from crawl.operations.view import Line, Table, View
 from crawl.operations.work import Work
-from crawl.readers.showproperties.options import PropertiesFileOptions, PropertiesOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertiesOptions:
+    """The options of the list of properties."""
+
+    pattern: Annotated[
+        str,
+        option(
+            "A part of the names that are looked for, or a whole name with wildcards.",
+            metavar="PATTERN",
+            argument=True,
+        ),
+    ] = ""
+    changed: Annotated[bool, option("Only those that differ from their defaults.")] = False
+    show_secrets: Annotated[bool, option("Print passwords and tokens as they are.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PropertiesFileOptions:
+    """The options of the properties as a file."""
+
+    toml: Annotated[
+        bool, selector("Every property documented with its default, as conf/crawl-default.toml.")
+    ] = False
 
 
 def run_list(work: Work, options: PropertiesOptions) -> list[dict[str, Any]]:

@@ -38,14 +38,7 @@ def settings_in_use(config: Config, *, show_secrets: bool = False) -> list[Setti
     """All properties with their values, and the settings that Spark is given, by key; what
     somebody set is masked where it is a secret."""
     lines = [
-        Setting(
-            each.name,
-            config[each],
-            each.unit,
-            config.origin(each),
-            each.kind.name,
-            each.about,
-        )
+        Setting(each.name, config[each], each.unit, config.origin(each), each.kind.name, each.about)
         for each in distinct(properties_of(config))
     ]
     for key, value in config.spark_settings().items():

@@ -4,7 +4,7 @@ what the HostDb has measured, where it has, and an assumption else."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -78,9 +78,6 @@ class LatencySources:
     hostdb: int | None = None
     """The snapshot; None where there is none, or nobody asked for it."""
 
-    def values(self) -> dict[str, Any]:
-        return {"hosts": self.hosts, "measured": self.measured, "hostdb": self.hostdb}
-
 
 @dataclass(frozen=True, slots=True)
 class Simulation:
@@ -104,7 +101,7 @@ class Simulation:
             "ideal_s": round(max((plan.ideal_s for plan in self.plans), default=0.0), 3),
             "urls": sum(plan.urls for plan in self.plans),
             "urls_per_s": round(self.urls_per_s, 3),
-            "latencies": self.latencies.values(),
+            "latencies": asdict(self.latencies),
             "parts": [
                 {
                     "part": plan.part,

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 from crawl.operations.operation import Asked, NoOptions, Operation
+from crawl.operations.options import selector
 from crawl.operations.view import Line, Table, View
 from crawl.operations.work import Work
-from crawl.readers.snapshots.options import FilesOptions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FilesOptions:
+    """The options of the files."""
+
+    files: Annotated[bool, selector("Print the current snapshot's Parquet files instead.")] = False
 
 
 def run_list(work: Work, options: NoOptions) -> list[dict[str, Any]]:

@@ -5,21 +5,44 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from crawl.model.costs import EngineCosts
 from crawl.operations.amounts import format_bytes
 from crawl.operations.operation import Asked, NoOptions, Operation
+from crawl.operations.options import selector
 from crawl.operations.shown import waiting_hosts_text
 from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
-from crawl.readers.status.options import BehindOptions, HostsOptions, PhasesOptions
 
 _SHOWN_HOSTS = 10
 """The first to be asked again."""
 _UNKNOWN = "-"
 
 Rows = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostsOptions:
+    """The options of the hosts in backoff."""
+
+    hosts: Annotated[bool, selector("List all hosts in backoff.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PhasesOptions:
+    """The options of what phases cost."""
+
+    phases: Annotated[bool, selector("List what the phases of the last round cost.")] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BehindOptions:
+    """The options of the tables that are behind."""
+
+    behind: Annotated[
+        bool, selector("List the derived tables that are behind what they are made from.")
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,7 @@ from crawl.urls.text_hashes import Numbers, row_hashes
 LINKS = RowKind(
     "links",
     required_schema(
-        {
-            "source": pa.uint64(),
-            "age": pa.int32(),
-            "target": pa.uint64(),
-            "is_internal": pa.bool_(),
-        }
+        {"source": pa.uint64(), "age": pa.int32(), "target": pa.uint64(), "is_internal": pa.bool_()}
     ),
 )
 """A link of a page, as it was parsed in the segment of that age (0: the newest)."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping
+from itertools import accumulate
 from typing import Any
 
 from crawl.errors import NoSnapshot
@@ -23,8 +25,7 @@ def run(work: Work, options: LinkstatsOptions) -> dict[str, Any]:
     from crawl.readers.webstats.pictures import check_picture, draw_degrees
 
     directory = work.directory
-    if options.plot is not None:
-        check_picture(options.plot)
+    check_picture(options.plot)
     directory.require_crawldb()
     require_segments(directory, options.segments)
     files = statistics.parse_files(statistics.parsed_segments(directory, options.segments))
@@ -77,14 +78,8 @@ def _spread(degrees: Mapping[str, int]) -> list[object]:
     total = sum(count for _, count in counts)
     if not total:
         return [0.0, *(0 for _ in _QUANTILES), 0]
-    quantiles: list[object] = []
-    for share in _QUANTILES:
-        below = 0
-        for degree, count in counts:
-            below += count
-            if below >= share * total:
-                quantiles.append(degree)
-                break
+    below = list(accumulate(count for _, count in counts))
+    quantiles = [counts[bisect_left(below, share * total)][0] for share in _QUANTILES]
     mean = sum(degree * count for degree, count in counts) / total
     return [round(mean, 2), *quantiles, counts[-1][0]]
 

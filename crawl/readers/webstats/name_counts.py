@@ -26,8 +26,7 @@ from crawl.tables.value_counts import value_counts
 from crawl.urls.domains import public_suffix, registered_domain, tld
 
 NAME_COUNTS = RowKind(
-    "name_counts",
-    required_schema({"name": pa.string(), "status": pa.int8(), "urls": pa.int64()}),
+    "name_counts", required_schema({"name": pa.string(), "status": pa.int8(), "urls": pa.int64()})
 )
 """URLs of a name that have a status."""
 
@@ -89,15 +88,6 @@ class NameSummary:
     def fetched(self) -> int:
         """The URLs that are fetched."""
         return sum(self.statuses[status.label] for status in FETCHED)
-
-    def add(self, other: NameSummary) -> None:
-        self.names += other.names
-        self.whole_names += other.whole_names
-        self.begun_names += other.begun_names
-        self.statuses += other.statuses
-        self.top += other.top
-        self.fetched_sizes += other.fetched_sizes
-        self.sizes += other.sizes
 
 
 def fetched_of(counts: tuple[int, ...]) -> int:

@@ -23,8 +23,7 @@ def summarize(
     from crawl.readers.webstats import run as statistics
     from crawl.readers.webstats.pictures import check_picture, draw_names
 
-    if options.plot is not None:
-        check_picture(options.plot)
+    check_picture(options.plot)
     kind = NameKind(options.by.value)
 
     def count(state: Snapshot) -> NameSummary:

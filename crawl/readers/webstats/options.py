@@ -9,10 +9,9 @@ from typing import Annotated
 from crawl.operations.options import Natural, Segments, SnapshotNumber, option
 
 Plot = Annotated[
-    str | None,
-    option("Draw a picture: FILE.svg, .png or .pdf (extra `plot`).", metavar="FILE"),
+    str | None, option("Draw a picture: FILE.svg, .png or .pdf (extra `plot`).", metavar="FILE")
 ]
-Top = Annotated[Natural, option("How many names are listed.", metavar="N")]
+Top = Annotated[Natural, option("How many names are listed.")]
 
 
 class NameKind(StrEnum):
@@ -64,7 +63,5 @@ class LinkstatsOptions:
     """The options of linkstats."""
 
     segments: Segments = ()
-    top: Annotated[Natural, option("How many of the most linked URLs are listed.", metavar="N")] = (
-        20
-    )
+    top: Annotated[Natural, option("How many of the most linked URLs are listed.")] = 20
     plot: Plot = None

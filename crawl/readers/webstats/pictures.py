@@ -48,10 +48,12 @@ _LABEL = 34
 """Characters of a name."""
 
 
-def check_picture(address: str) -> None:
+def check_picture(address: str | None) -> None:
     """Raises UsageError for a file of no format that can be drawn, EnvironmentFault where there
     is nothing to draw with, and whatever keeps the file from being written: before time is
     spent on counting."""
+    if address is None:
+        return
     suffix = address.rpartition(".")[2].lower()
     if suffix not in FORMATS:
         raise UsageError(f"{address}: a picture is a file .{', .'.join(FORMATS)}")
@@ -66,8 +68,7 @@ def draw_names(address: str, kind: str, summary: NameSummary, title: str) -> Non
     """Pages by rank, and the URLs of the largest names by status."""
     labels = [status.label for status in DB_STATUSES]
     bars = [(name, dict(zip(labels, of, strict=True))) for name, of in summary.top[:_BARS]]
-    with _picture(address, (11.5, max(4.2, 1.9 + 0.27 * len(bars)))) as figure:
-        figure.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+    with _picture(address, title, (11.5, max(4.2, 1.9 + 0.27 * len(bars)))) as figure:
         ranks, statuses = figure.subplots(1, 2, width_ratios=(1, 1.25))
         _draw_ranks(ranks, kind, summary.fetched_sizes)
         _draw_statuses(statuses, kind, bars)
@@ -76,8 +77,7 @@ def draw_names(address: str, kind: str, summary: NameSummary, title: str) -> Non
 def draw_codes(address: str, codes: Mapping[str, int], title: str) -> None:
     """URLs by the code of their last answer."""
     ordered = sorted(codes.items(), key=lambda each: -each[1])[:_BARS]
-    with _picture(address, (8.5, max(2.6, 1.4 + 0.32 * len(ordered)))) as figure:
-        figure.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+    with _picture(address, title, (8.5, max(2.6, 1.4 + 0.32 * len(ordered)))) as figure:
         axes = figure.subplots()
         names = [printable(name, _LABEL) for name, _ in ordered]
         values = [count for _, count in ordered]
@@ -97,8 +97,7 @@ def draw_codes(address: str, codes: Mapping[str, int], title: str) -> None:
 
 def draw_degrees(address: str, inlinks: Counter[int], outlinks: Counter[int], title: str) -> None:
     """How many URLs have how many links to them, and pages how many links."""
-    with _picture(address, (11, 4.6)) as figure:
-        figure.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
+    with _picture(address, title, (11, 4.6)) as figure:
         panels = figure.subplots(1, 2)
         _draw_degrees(panels[0], inlinks, BLUE, "In-degree", "pages that link to a URL", "URLs")
         _draw_degrees(panels[1], outlinks, ORANGE, "Out-degree", "links of a page", "pages")
@@ -117,13 +116,7 @@ def _draw_ranks(axes: Axes, kind: str, sizes: Counter[int]) -> None:
         axes.fill_between(ranks, heights, 0.8, color=BLUE, alpha=0.1, linewidth=0)
         axes.scatter(firsts[:1], values[:1], s=26, color=BLUE, zorder=3, clip_on=False)
         axes.set_ylim(bottom=0.8)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    _log_numbers(axes)
-    axes.set_title("Sizes by rank")
-    axes.set_xlabel(f"rank of the {kind}")
-    axes.set_ylabel("pages fetched")
-    axes.grid(which="major")
+    _log_scales(axes, "Sizes by rank", f"rank of the {kind}", "pages fetched")
 
 
 def _draw_statuses(axes: Axes, kind: str, top: Sequence[tuple[str, Mapping[str, int]]]) -> None:
@@ -170,13 +163,7 @@ def _draw_degrees(
         if degrees.get(0):
             note += f"   ·   {degrees[0]:,} {up} with none"
         axes.set_title(note, loc="right", fontsize=9, color=MUTED)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    _log_numbers(axes)
-    axes.set_title(title)
-    axes.set_xlabel(across)
-    axes.set_ylabel(up)
-    axes.grid(which="major")
+    _log_scales(axes, title, across, up)
 
 
 def _binned(
@@ -206,15 +193,17 @@ def _name_bars(axes: Axes, places: np.ndarray[Any, Any], names: Sequence[str]) -
     axes.margins(y=0.02)
 
 
-def _log_numbers(axes: Axes) -> None:
+def _log_scales(axes: Axes, title: str, across: str, up: str) -> None:
     """Axes in decades, written out: 1, 10, 100, 1k …"""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLocator
 
+    axes.set(xscale="log", yscale="log", title=title, xlabel=across, ylabel=up)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(LogLocator(10, numticks=10))
         axis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
         axis.set_minor_locator(NullLocator())
         axis.set_minor_formatter(NullFormatter())
+    axes.grid(which="major")
 
 
 def _thousands(axis: Any) -> None:
@@ -255,7 +244,7 @@ _STYLE: dict[str, Any] = {
 
 
 @contextmanager
-def _picture(address: str, size: tuple[float, float]) -> Iterator[Figure]:
+def _picture(address: str, title: str, size: tuple[float, float]) -> Iterator[Figure]:
     """A figure that is written when the block ends; the same bytes for the same figures."""
     import logging
 
@@ -267,6 +256,7 @@ def _picture(address: str, size: tuple[float, float]) -> Iterator[Figure]:
     with rc_context(cast("Any", _STYLE)):
         figure = Figure(figsize=size, layout="constrained", dpi=150)
         cast("Any", figure.get_layout_engine()).set(w_pad=0.12, h_pad=0.1)
+        figure.suptitle(title, x=0.012, ha="left", fontsize=14, fontweight="bold", color=INK)
         yield figure
         written = io.BytesIO()
         undated = {"svg": {"Date": None}, "pdf": {"CreationDate": None}}.get(suffix)

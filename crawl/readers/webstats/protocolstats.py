@@ -19,8 +19,7 @@ def run(work: Work, options: ProtocolstatsOptions) -> dict[str, Any]:
     from crawl.readers.webstats import run as statistics
     from crawl.readers.webstats.pictures import check_picture, draw_codes
 
-    if options.plot is not None:
-        check_picture(options.plot)
+    check_picture(options.plot)
 
     def count(state: Snapshot) -> dict[tuple[str, int], int]:
         with work.runner(rows=state.rows) as runner:

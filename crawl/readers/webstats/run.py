@@ -11,6 +11,7 @@ import numpy as np
 
 from crawl.driver.segment_choice import not_parsed
 from crawl.errors import UsageError
+from crawl.readers.webstats.distribution import add_counts
 from crawl.readers.webstats.link_counts import (
     InDegrees,
     LinkTask,
@@ -48,7 +49,7 @@ def count_names(
     numbers = [(number, number) for number in range(count)]
     total = NameSummary()
     for found in sent.run(partial(summarize_names, job), numbers, "statistics: add up"):
-        total.add(found)
+        add_counts(total, found)
     total.top = sorted(total.top, key=by_size)[:top]
     return total
 
@@ -105,14 +106,9 @@ def count_links(runner: Runner, tasks: list[LinkTask], top: int) -> LinkSummary:
     found = inverted.run(partial(count_inlinks, top), numbers, "linkstats: targets")
     outlinks, inlinks = OutDegrees(), InDegrees()
     for each in inverted.results():
-        outlinks.pages += each.pages
-        outlinks.links += each.links
-        outlinks.internal += each.internal
-        outlinks.degrees += each.degrees
+        add_counts(outlinks, each)
     for some in found:
-        inlinks.urls += some.urls
-        inlinks.degrees += some.degrees
-        inlinks.top += some.top
+        add_counts(inlinks, some)
     inlinks.top = sorted(inlinks.top, key=lambda each: (-each[0], each[1]))[:top]
     wanted = np.array([number for _, number in inlinks.top], np.uint64)
     known: dict[int, str] = {}
