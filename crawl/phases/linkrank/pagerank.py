@@ -61,7 +61,7 @@ class PageRankRun:
     kernel: PageRank
     report: Report
     by_domain: bool = False
-    """Whether the surfer begins anew by domains (crawl/graph/kernels/domain_rank.py)."""
+    """Whether the surfer begins anew by domains (webgraph/tasks/domain_means.py)."""
 
     def ranked(self, names: NameLists) -> Ranked:
         """The ranks of all nodes."""

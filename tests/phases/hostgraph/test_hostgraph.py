@@ -19,8 +19,7 @@ from hypothesis import strategies as st
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import ConfigError, NoSnapshot, StorageError, UsageError
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.harmonic import CentralityOptions, harmonic_centrality
+from crawl.graph.kernels.harmonic import CentralityOptions
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.operations.options import Face, read_options
 from crawl.phases.hostgraph import dump as graph_dump
@@ -38,6 +37,8 @@ from crawl.tables.runner import InProcess
 from crawl.urls.backwards import backwards
 from crawl.urls.domains import registered_domain
 from tests.examples import scaled
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.harmonic import harmonic_centrality
 from tests.phases.host_graphs import crawl_of_links, make_host_graph, rows_of
 
 HOSTS = ["a.org", "www.a.org", "b.a.org", "b.org", "c.co.uk", "x.c.co.uk", "1.net", "10.1.2.3"]

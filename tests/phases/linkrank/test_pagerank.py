@@ -15,10 +15,6 @@ from hypothesis import strategies as st
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.domain_rank import domain_rank
-from crawl.graph.kernels.page_rank import RankOptions
-from crawl.graph.kernels.trust_rank import trust_rank
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank import name_lists
 from crawl.phases.linkrank import run as linkrank
@@ -32,6 +28,10 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.urls.domains import registered_domain
 from tests.examples import scaled
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.domain_rank import domain_rank
+from tests.graph.reference.page_rank import RankOptions
+from tests.graph.reference.trust_rank import trust_rank
 from tests.phases.linked_pages import ALL_LINKS, add_parse, build, graph_of, links_of, nodes_of
 from tests.phases.linkrank.test_linkrank import scores_of
 from tests.phases.made import datum, make_crawldb, records_of

@@ -1,5 +1,12 @@
 """The mean rank of every domain's pages, and what the pages get of it: where the surfer of
-`linkrank --by-domain` begins anew (crawl/graph/kernels/domain_rank.py).
+`linkrank --by-domain` begins anew.
+
+Plain PageRank begins anew at all pages alike, also at those that nobody has fetched, and a farm has
+as many beginnings as it made up pages. Here a page is begun at in proportion to the mean rank of
+its domain's known pages, by the plain one: a page more makes that mean lower, unless others link
+to it. The rule has one parameter, the damping (`link.analyze.domain.damping.factor`): with less of
+it a rank that was caught by one link is handed on less far. A farm whose graph is closed and known
+as a whole is not held back by it. What it does for a crawl is in scripts/bench/README.md, `order`.
 
 A task adds up the ranks of its pages by domain. The sums of a domain meet at one destination, and
 the mean goes back to all who sent one; a name travels once for each file that has it.

@@ -21,7 +21,7 @@ from crawl.storage.parquet import each_group, open_table
 
 @dataclass(frozen=True)
 class StoredGraph:
-    """A graph on disk: an `EdgeBuckets` whose buckets are the files of nodes."""
+    """A graph on disk, its edges stored by destination: buckets are the files of nodes."""
 
     folder: Folder
     nodes: tuple[BucketFile, ...]
