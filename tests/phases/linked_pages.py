@@ -11,12 +11,12 @@ import pyarrow as pa
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.model.arrow import strings
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.tables import PARSE_DATA
 from crawl.phases.webgraph import run as webgraph
 from crawl.phases.webgraph.options import WebGraphOptions
-from crawl.phases.webgraph.run import WebGraphResult
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
@@ -81,7 +81,7 @@ def add_parse(
 
 def build(
     directory: CrawlDir, options: WebGraphOptions | None = None, **settings: object
-) -> WebGraphResult:
+) -> Published:
     """Runs webgraph in this process."""
     config = Config.of({name.replace("__", "."): value for name, value in settings.items()})
     return webgraph.run(InProcess(), directory, config, options or WebGraphOptions(), SystemClock())

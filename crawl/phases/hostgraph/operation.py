@@ -23,20 +23,17 @@ class HostGraphResult(PhaseResult):
 
 def run(work: Work, options: HostGraphOptions) -> HostGraphResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.phase_run import run_driver
     from crawl.phases.hostgraph import run as driver
     from crawl.phases.linkrank.run import require_graph
 
     pages = require_graph(work.directory)
     lacking = behind_lines(work.directory, ("webgraph",))
-    work.directory.require_writable()
-    folder = work.directory.dataset(driver.table_of(options.group)).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner(rows=pages.rows) as runner:
-        built = driver.run(runner, work.directory, work.config, options, work.clock)
+    dataset = work.directory.dataset(driver.table_of(options.group))
+    built = run_driver(work, dataset, driver.run, options, rows=pages.rows)
     return HostGraphResult(
         **reported(built.report, remarks=(*lacking, *built.remarks, built.took_over)),
-        snapshot=built.graph.number,
+        snapshot=built.state.number,
         top=built.top,
     )
 

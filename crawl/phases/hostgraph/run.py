@@ -8,7 +8,7 @@ links (the same files, then a task a range) → PageRank (iterations) → harmon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,9 +17,8 @@ import numpy.typing as npt
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.driver.observed import observed
-from crawl.driver.timing import timed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.errors import NoSnapshot
 from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
 from crawl.graph.kernels.surfer import PageRank
@@ -71,14 +70,10 @@ _MAX_ITERATIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class HostGraphResult:
-    """The published graph, its first hosts, and what was done."""
+class HostGraphResult(Published):
+    """The published graph, what was done, and its first hosts."""
 
-    graph: Snapshot
-    report: Report
-    top: tuple[dict[str, Any], ...]
-    remarks: tuple[str, ...]
-    took_over: str | None
+    top: tuple[dict[str, Any], ...] = ()
 
 
 def table_of(group: NodeGroup) -> Table:
@@ -110,12 +105,11 @@ def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: HostGraphOptions, clock: Clock
 ) -> HostGraphResult:
     """Makes the graph of hosts anew and publishes it."""
-    report = Report("hostgraph", clock.now_ms(), config.digest(), asdict(options))
+    phase = PhaseRun.begin("hostgraph", crawl_dir, config, options, clock)
+    report = phase.report
     require_graph(crawl_dir)
     pages, dataset = crawl_dir.dataset(WEBGRAPH), crawl_dir.dataset(table_of(options.group))
-    with crawl_dir.writing(
-        dataset, "hostgraph", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with phase.writing(dataset) as transaction:
         build = _Build(runner, transaction, report)
 
         def built_from(snapshot: Snapshot) -> tuple[Snapshot, StoredGraph]:
@@ -123,33 +117,30 @@ def run(
             stored = StoredGraph.of(pages.folder, snapshot)
             return snapshot, build.graph(stored, options.group)
 
-        with timed(report, "graph", clock):
+        with phase.timed("graph"):
             # nobody locks the link graph: anew where it is replaced and deleted meanwhile
             webgraph, graph = pages.reading(partial(require_graph, crawl_dir), built_from)
         kernel = PageRank(_MAX_ITERATIONS, config[LINK_ANALYZE_DAMPING_FACTOR], _TOLERANCE)
         precision = CentralityOptions(precision=config[HOSTGRAPH_HYPERBALL_PRECISION])
         counter = counter_of(graph.node_count, options.centrality, precision)
-        with timed(report, "ranks", clock):
+        with phase.timed("ranks"):
             ranked = build.ranked(graph, kernel, counter)
-        with timed(report, "write", clock):
+        with phase.timed("write"):
             files = build.written(graph, ranked, table_of(options.group))
             top = _first(runner, transaction, files, options.top)
         report.counters["edges"] = graph.edge_count
         report.counters[f"{options.group.value}s"] = graph.node_count
         report.details["webgraph_snapshot"] = webgraph.number
-        report.finished_ms = clock.now_ms()
-        published = transaction.publish(
+        published = phase.publish(
+            transaction,
             files,
-            report,
             buckets=max(1, len(files)),
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             notes={MADE_FROM_WEBGRAPH: webgraph.number},
             attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
         )
-        remarks = tuple(
-            hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
-        )
-        return HostGraphResult(published, report, top, remarks, transaction.lock.took_over)
+        told = hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
+        took_over = transaction.lock.took_over
+        return HostGraphResult(published, report, tuple(told), took_over, top=top)
 
 
 def _first(

@@ -12,8 +12,6 @@ from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_ROW_GROUP_SIZE
 from crawl.errors import NoSnapshot
 from crawl.hints import command
-from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import LINKDB
 from crawl.model.report import Report
 from crawl.phases.invertlinks.settings import LINKDB_MAX_INLINKS
@@ -23,7 +21,6 @@ from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Dataset, Transaction
 from crawl.tables.bucket_files import BucketTarget, largest_first
 from crawl.tables.exchange import Exchange
-from crawl.tables.renormalize import Renormalization
 from crawl.tables.slices import Slices
 
 Result = TypeVar("Result")
@@ -52,18 +49,6 @@ def reading_linkdb(
 ) -> Result:
     """What `read` makes of the LinkDb's current state (see `Dataset.reading`)."""
     return linkdb_of(crawl_dir).reading(partial(require_linkdb, crawl_dir), read, begin_anew)
-
-
-def renormalization_of(
-    config: Config, *, normalize: bool, filter_urls: bool
-) -> Renormalization | None:
-    """What is asked of both ends of a link."""
-    if not normalize and not filter_urls:
-        return None
-    return Renormalization(
-        NormalizerChain.from_config(config, Scope.LINKDB) if normalize else None,
-        FilterChain.from_config(config) if filter_urls else None,
-    )
 
 
 def buckets_wanted(crawl_dir: CrawlDir, config: Config, base: Snapshot | None) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -22,23 +22,14 @@ def check(config: Config, options: InvertLinksOptions) -> None:
 
 
 def run(work: Work, options: InvertLinksOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.phase_run import run_driver
+    from crawl.driver.prechecks import require_segments
     from crawl.phases.invertlinks import run as driver
     from crawl.phases.invertlinks.linkdb import linkdb_of
 
-    directory = work.directory
-    require_segments(directory, options.segments)
-    driver.choose(directory, options)
-    directory.require_writable()
-    require_unlocked(linkdb_of(directory).folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        inversion = driver.run(runner, directory, work.config, options, work.clock)
-    return phase_result(
-        inversion.report,
-        snapshot=inversion.linkdb.number,
-        segments=inversion.segments,
-        remarks=(*inversion.remarks, inversion.took_over),
-    )
+    require_segments(work.directory, options.segments)
+    driver.choose(work.directory, options)
+    return run_driver(work, linkdb_of(work.directory), driver.run, options).result()
 
 
 def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:

@@ -7,34 +7,33 @@ Steps: send (a task some files of parse_data) → merge (a task a slice to which
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.config.properties import CRAWLDB_FILE_ROWS
 from crawl.driver.empty_results import no_links_remarks
 from crawl.driver.few_left import LeftOut, few_left, keeps_them
-from crawl.driver.link_sites import find_link_sites, rules_before, sites_note
+from crawl.driver.link_sites import find_link_sites, is_outgrown, sites_note
 from crawl.driver.observed import observed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.driver.rebucketing import in_buckets
 from crawl.driver.segment_choice import (
     ChosenSegments,
     SegmentRule,
-    choose_segments,
+    choose_new,
     interrupted,
     not_parsed,
-    require_some,
 )
-from crawl.driver.timing import timed
 from crawl.hints import command
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.derived_tables import LINKDB
 from crawl.model.report import Report
 from crawl.parsing.anchors import UNFOLLOWABLE
 from crawl.phases.invertlinks.linkdb import (
     buckets_wanted,
     linkdb_of,
     merge_sent,
-    renormalization_of,
     target_of,
 )
 from crawl.phases.invertlinks.options import InvertLinksOptions
@@ -48,23 +47,11 @@ from crawl.phases.invertlinks.tasks.links import (
 )
 from crawl.rules.sites import AUTO, Sites
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import PARSE_DATA, Segment
+from crawl.tables.renormalize import Renormalization
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class InvertLinksResult:
-    """The published state and what was done."""
-
-    linkdb: Snapshot
-    report: Report
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    """Lines about segments that were passed over, or are not whole."""
-    took_over: str | None
 
 
 def check(config: Config, options: InvertLinksOptions) -> None:
@@ -75,8 +62,6 @@ def check(config: Config, options: InvertLinksOptions) -> None:
 def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
     """The named segments, or every one that is parsed and not in the LinkDb yet; raises
     UsageError where there is none, or a named one cannot be meant."""
-    snapshot = linkdb_of(crawl_dir).current()
-    inside = snapshot.applied if snapshot else {}
     rule = SegmentRule(
         lacks=partial(not_parsed, crawl_dir),
         unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
@@ -85,13 +70,12 @@ def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
         third_person="inverts",
         participle="inverted",
     )
-    choice = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
-    return require_some(choice, crawl_dir, rule)
+    return choose_new(crawl_dir, LINKDB, options.segments, rule, again=options.again)
 
 
 def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> LinkRules:
-    renormalization = renormalization_of(
-        config, normalize=options.normalize, filter_urls=options.filter
+    renormalization = Renormalization.from_config(
+        config, Scope.LINKDB, normalize=options.normalize, filter_urls=options.filter
     )
     return LinkRules.of(config, renormalization, sites)
 
@@ -99,28 +83,23 @@ def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> LinkRul
 @observed("invertlinks")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InvertLinksOptions, clock: Clock
-) -> InvertLinksResult:
+) -> Published:
     """Inverts the segments and publishes a new snapshot of the LinkDb."""
-    report = Report("invertlinks", clock.now_ms(), config.digest(), asdict(options))
+    phase = PhaseRun.begin("invertlinks", crawl_dir, config, options, clock)
+    report = phase.report
     check(config, options)
-    dataset = linkdb_of(crawl_dir)
-    with crawl_dir.writing(
-        dataset, "invertlinks", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with phase.writing(linkdb_of(crawl_dir)) as transaction:
         choice = choose(crawl_dir, options)  # nobody else can invert them from here on
         update_context(segment=" ".join(choice.names))
         sites = find_link_sites(runner, transaction.base, choice.segments, "invertlinks")
         rules = _rules(config, options, sites)
         decision = _decision(config, rules)
         report.details.update(sites_note(sites, decision))
-        is_outgrown = rules_before(transaction.base).get(_INTERNAL) is False and (
-            decision.get(_INTERNAL) is True
-        )
         target = target_of(transaction, config)
         buckets = buckets_wanted(crawl_dir, config, transaction.base)
         base = in_buckets(runner, transaction.base, target, buckets, "invertlinks: rebucket")
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
-        with timed(report, "merge", clock):
+        with phase.timed("merge"):
             sent = runner.exchange(
                 partial(send_links, SendLinksJob(rules, slices.router)),
                 send_links_tasks(_files(choice.segments, report)),
@@ -134,24 +113,15 @@ def run(
                 config,
                 report,
                 choice.again,
-                without_internal=is_outgrown,
+                without_internal=is_outgrown(transaction.base, decision),
             )
-        report.finished_ms = clock.now_ms()
-        snapshot = transaction.publish(
-            files,
-            report,
-            buckets=buckets,
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=choice.names,
-            notes=sites_note(sites, decision),
+        note = sites_note(sites, decision)
+        linkdb = phase.publish(
+            transaction, files, buckets=buckets, applying=choice.names, notes=note
         )
-        remarks = (
-            *choice.remarks,
-            *_remarks(crawl_dir, decision, sites, choice.names, report),
-        )
-        return InvertLinksResult(
-            snapshot, report, choice.names, remarks, transaction.lock.took_over
-        )
+        told = _remarks(crawl_dir, decision, sites, choice.names, report)
+        remarks = (*choice.remarks, *told)
+        return Published(linkdb, report, remarks, transaction.lock.took_over, choice.names)
 
 
 _INTERNAL = "ignore_internal"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.linkrank.options import LinkRankOptions
@@ -23,22 +23,14 @@ def check(config: Config, options: LinkRankOptions) -> None:
 
 def run(work: Work, options: LinkRankOptions) -> PhaseResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.phase_run import run_driver
     from crawl.model.derived_tables import WEBGRAPH
     from crawl.phases.linkrank import run as driver
 
     graph = driver.require_graph(work.directory)
     lacking = behind_lines(work.directory, ("webgraph",))
-    work.directory.require_writable()
-    folder = work.directory.dataset(WEBGRAPH).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner(rows=graph.rows) as runner:
-        ranked = driver.run(runner, work.directory, work.config, options, work.clock)
-    return phase_result(
-        ranked.report,
-        snapshot=ranked.graph.number,
-        remarks=(*ranked.remarks, *lacking, ranked.took_over),
-    )
+    dataset = work.directory.dataset(WEBGRAPH)
+    return run_driver(work, dataset, driver.run, options, rows=graph.rows).result(*lacking)
 
 
 def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -13,19 +13,12 @@ from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 
 
 def run(work: Work, options: MergeLinkDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_unlocked
+    from crawl.driver.phase_run import run_driver
     from crawl.phases.invertlinks.linkdb import linkdb_of
     from crawl.phases.mergelinkdb import run as driver
 
-    directory = work.directory
-    driver.check(directory, work.config, options)
-    directory.require_writable()
-    require_unlocked(linkdb_of(directory).folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        merge = driver.run(runner, directory, work.config, options, work.clock)
-    return phase_result(
-        merge.report, snapshot=merge.linkdb.number, remarks=(*merge.remarks, merge.took_over)
-    )
+    driver.check(work.directory, work.config, options)
+    return run_driver(work, linkdb_of(work.directory), driver.run, options).result()
 
 
 def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.webgraph.options import WebGraphOptions
@@ -21,23 +21,14 @@ def check(config: Config, options: WebGraphOptions) -> None:
 
 
 def run(work: Work, options: WebGraphOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, require_unlocked
+    from crawl.driver.phase_run import run_driver
+    from crawl.driver.prechecks import require_segments
     from crawl.model.derived_tables import WEBGRAPH
     from crawl.phases.webgraph import run as driver
 
     require_segments(work.directory, options.segments)
     driver.choose(work.directory, options)
-    work.directory.require_writable()
-    folder = work.directory.dataset(WEBGRAPH).folder
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner() as runner:
-        built = driver.run(runner, work.directory, work.config, options, work.clock)
-    return phase_result(
-        built.report,
-        snapshot=built.graph.number,
-        segments=built.segments,
-        remarks=(*built.remarks, built.took_over),
-    )
+    return run_driver(work, work.directory.dataset(WEBGRAPH), driver.run, options).result()
 
 
 def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:

@@ -15,21 +15,19 @@ import numpy as np
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
-from crawl.driver.link_sites import find_link_sites, rules_before, sites_note
+from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS
+from crawl.driver.link_sites import find_link_sites, is_outgrown, sites_note
 from crawl.driver.merge_table import merge_table
 from crawl.driver.observed import observed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.driver.segment_choice import (
     ChosenSegments,
     SegmentRule,
-    choose_segments,
+    choose_new,
     interrupted,
     not_parsed,
-    require_some,
 )
-from crawl.driver.timing import timed
 from crawl.graph.settings import LINK_DELETE_GONE
-from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
 from crawl.model.report import Report
@@ -60,7 +58,7 @@ from crawl.phases.webgraph.tasks.outlinks import (
 )
 from crawl.rules.sites import AUTO
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import BucketFile, Snapshot, in_order
+from crawl.storage.manifest import BucketFile, in_order
 from crawl.storage.segments import FETCH, PARSE_DATA, Segment
 from crawl.storage.snapshot import Transaction
 from crawl.tables.bucket_files import BucketTarget, largest_first
@@ -74,17 +72,6 @@ _PAGES_PER_FILE = 250_000
 """Most pages in a file of outlinks: a task has the links of one in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebGraphResult:
-    """The published graph and what was done."""
-
-    graph: Snapshot
-    report: Report
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    took_over: str | None
-
-
 def check(config: Config, options: WebGraphOptions) -> None:
     """Raises what is wrong with the settings, before anything is started."""
     _renormalization(config, options)
@@ -93,8 +80,6 @@ def check(config: Config, options: WebGraphOptions) -> None:
 def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> ChosenSegments:
     """The named segments, or every one that is parsed and not in the graph yet; raises UsageError
     where a named one cannot be meant, and NothingToDo where there is none."""
-    snapshot = crawl_dir.dataset(WEBGRAPH).current()
-    inside = snapshot.applied if snapshot else {}
     rule = SegmentRule(
         lacks=partial(not_parsed, crawl_dir),
         unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
@@ -103,21 +88,18 @@ def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> ChosenSegments:
         third_person="takes",
         participle="taken in",
     )
-    choice = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
-    return require_some(choice, crawl_dir, rule)
+    return choose_new(crawl_dir, WEBGRAPH, options.segments, rule, again=options.again)
 
 
 @observed("webgraph")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: WebGraphOptions, clock: Clock
-) -> WebGraphResult:
+) -> Published:
     """Takes the segments in and publishes a new snapshot of the link graph."""
-    report = Report("webgraph", clock.now_ms(), config.digest(), asdict(options))
+    phase = PhaseRun.begin("webgraph", crawl_dir, config, options, clock)
+    report = phase.report
     renormalization = _renormalization(config, options)
-    dataset = crawl_dir.dataset(WEBGRAPH)
-    with crawl_dir.writing(
-        dataset, "webgraph", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with phase.writing(crawl_dir.dataset(WEBGRAPH)) as transaction:
         choice = choose(crawl_dir, options)  # nobody else can take them in from here on
         update_context(segment=" ".join(choice.names))
         base = transaction.base
@@ -125,35 +107,25 @@ def run(
         rules = LinkRules.of(config, sites)
         decision = _decision(config, rules)
         report.details.update(sites_note(sites, decision))
-        before = rules_before(base)
-        is_outgrown = any(value and before.get(name) is False for name, value in decision.items())
-        build = _Build(
-            runner, transaction, config, rules, report, _buckets(crawl_dir, transaction, config)
-        )
-        with timed(report, "outlinks", clock):
-            outlinks = build.outlinks(
-                _segment_files(choice.segments, config[LINK_DELETE_GONE]),
-                renormalization,
-                anew=is_outgrown,
-            )
-        with timed(report, "graph", clock):
+        buckets = _buckets(crawl_dir, transaction, config)
+        build = _Build(runner, transaction, config, rules, report, buckets)
+        with phase.timed("outlinks"):
+            files = _segment_files(choice.segments, config[LINK_DELETE_GONE])
+            outlinks = build.outlinks(files, renormalization, anew=is_outgrown(base, decision))
+        with phase.timed("graph"):
             nodes, edges = build.graph(outlinks)
         report.counters["nodes"] = sum(file.rows for file in nodes)
-        report.finished_ms = clock.now_ms()
-        graph = transaction.publish(
+        graph = phase.publish(
+            transaction,
             nodes,
-            report,
-            buckets=build.buckets,
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            buckets=buckets,
             applying=choice.names,
             attached={WEBGRAPH_OUTLINKS.name: outlinks, WEBGRAPH_EDGES.name: edges},
             notes=sites_note(sites, decision),
         )
-        remarks = (
-            *choice.remarks,
-            *webgraph_remarks(crawl_dir, decision, sites, choice.names, report),
-        )
-        return WebGraphResult(graph, report, choice.names, remarks, transaction.lock.took_over)
+        told = webgraph_remarks(crawl_dir, decision, sites, choice.names, report)
+        remarks = (*choice.remarks, *told)
+        return Published(graph, report, remarks, transaction.lock.took_over, choice.names)
 
 
 def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
@@ -171,11 +143,8 @@ def _buckets(crawl_dir: CrawlDir, transaction: Transaction, config: Config) -> i
 
 
 def _renormalization(config: Config, options: WebGraphOptions) -> Renormalization | None:
-    if not options.normalize and not options.filter:
-        return None
-    return Renormalization(
-        NormalizerChain.from_config(config, Scope.DEFAULT) if options.normalize else None,
-        FilterChain.from_config(config) if options.filter else None,
+    return Renormalization.from_config(
+        config, Scope.DEFAULT, normalize=options.normalize, filter_urls=options.filter
     )
 
 

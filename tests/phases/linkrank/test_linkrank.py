@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.errors import NoSnapshot, StorageError, UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank import run as linkrank
@@ -34,7 +35,7 @@ from tests.phases.made import datum, make_crawldb, records_of
 SEGMENT = "20260101000000"
 
 
-def rank(directory: CrawlDir, **settings: object) -> linkrank.LinkRankResult:
+def rank(directory: CrawlDir, **settings: object) -> Published:
     config = Config.of({name.replace("__", "."): value for name, value in settings.items()})
     return linkrank.run(InProcess(), directory, config, LinkRankOptions(), SystemClock())
 
@@ -110,8 +111,9 @@ def test_a_graph_is_ranked_again_and_loses_its_ranks_when_it_grows(tmp_path: Pat
         rank(directory)
     add_parse(directory, SEGMENT, {"http://a.org/": ["http://b.org/"]})
     build(directory)
-    assert rank(directory).iterations == 10
-    assert rank(directory, link__analyze__num__iterations=2).iterations == 2
+    assert rank(directory).report.counters["iterations"] == 10
+    ranked = rank(directory, link__analyze__num__iterations=2)
+    assert ranked.report.counters["iterations"] == 2
     add_parse(directory, "20260102000000", {"http://b.org/": ["http://c.org/"]})
     build(directory)
     assert not graph_of(directory).has_scores
