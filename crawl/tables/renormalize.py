@@ -43,7 +43,7 @@ class Renormalization:
 
     @classmethod
     def from_config(
-        cls, config: Config, scope: Scope, *, normalize: bool, filter_urls: bool
+        cls, config: Config, scope: Scope, normalize: bool, filter_urls: bool
     ) -> Renormalization | None:
         """The chains that the configuration names, as far as they are asked for; None where none
         is."""
@@ -93,10 +93,7 @@ def with_urls(rows: pa.Table, urls: pa.Array[Any]) -> pa.Table:
 
 
 def stored_rows(
-    records: StoredRecords,
-    base: Slice,
-    received: Received,
-    counters: Counters,
+    records: StoredRecords, base: Slice, received: Received, counters: Counters
 ) -> Iterator[pa.Table]:
     """A slice's old records in order of URL, those that moved into it included."""
 

@@ -13,11 +13,11 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS
 from crawl.driver.empty_results import no_links_remarks
-from crawl.driver.few_left import LeftOut, few_left, keeps_them
+from crawl.driver.few_left import all_left_out, few_left, keeps_them
 from crawl.driver.link_sites import find_link_sites, is_outgrown, sites_note
+from crawl.driver.merge_table import in_buckets
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun, Published
-from crawl.driver.rebucketing import in_buckets
 from crawl.driver.segment_choice import (
     ChosenSegments,
     SegmentRule,
@@ -30,12 +30,7 @@ from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import LINKDB
 from crawl.model.report import Report
 from crawl.parsing.anchors import UNFOLLOWABLE
-from crawl.phases.invertlinks.linkdb import (
-    buckets_wanted,
-    linkdb_of,
-    merge_sent,
-    target_of,
-)
+from crawl.phases.invertlinks.linkdb import buckets_wanted, linkdb_of, merge_sent, target_of
 from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.phases.invertlinks.settings import LINKDB_IGNORE_INTERNAL_LINKS
 from crawl.phases.invertlinks.tasks.links import (
@@ -75,7 +70,7 @@ def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
 
 def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> LinkRules:
     renormalization = Renormalization.from_config(
-        config, Scope.LINKDB, normalize=options.normalize, filter_urls=options.filter
+        config, Scope.LINKDB, options.normalize, options.filter
     )
     return LinkRules.of(config, renormalization, sites)
 
@@ -100,20 +95,12 @@ def run(
         base = in_buckets(runner, transaction.base, target, buckets, "invertlinks: rebucket")
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         with phase.timed("merge"):
-            sent = runner.exchange(
-                partial(send_links, SendLinksJob(rules, slices.router)),
-                send_links_tasks(_files(choice.segments, report)),
-                len(slices),
-                "invertlinks: send",
-            )
+            tasks = send_links_tasks(_files(choice.segments, report))
+            send = partial(send_links, SendLinksJob(rules, slices.router))
+            sent = runner.exchange(send, tasks, len(slices), "invertlinks: send")
+            outgrown = is_outgrown(transaction.base, decision)
             files = merge_sent(
-                sent,
-                slices,
-                target,
-                config,
-                report,
-                choice.again,
-                without_internal=is_outgrown(transaction.base, decision),
+                sent, slices, target, config, report, choice.again, without_internal=outgrown
             )
         note = sites_note(sites, decision)
         linkdb = phase.publish(
@@ -157,27 +144,19 @@ def _remarks(
     if not counters["links"]:
         return [*remarks, *no_links_remarks(crawl_dir, "invertlinks", names)]
     again = command("invertlinks", crawl_dir.address, *names, "--again")
-    left_out = [
-        LeftOut(
-            counters["dropped.internal"],
+    causes = {
+        "internal": (
             "linkdb.ignore.internal.links (within a host)",
             keeps_them(f"{again} -D linkdb.ignore.internal.links=false"),
         ),
-        LeftOut(
-            counters["dropped.external"],
+        "external": (
             "linkdb.ignore.external.links (to other hosts)",
             keeps_them(f"{again} -D linkdb.ignore.external.links=false"),
         ),
-        LeftOut(
-            counters["dropped.filtered"],
-            "the URL filters (urlfilter.order)",
-            keeps_them(f"{again} --no-filter"),
-        ),
-        LeftOut(
-            counters[f"dropped.{UNFOLLOWABLE}"],
-            "their elements, which no reader can follow (link, script)",
-        ),
-    ]
+        "filtered": ("the URL filters (urlfilter.order)", keeps_them(f"{again} --no-filter")),
+        UNFOLLOWABLE: ("their elements, which no reader can follow (link, script)", ""),
+    }
+    left_out = all_left_out(counters, "dropped.", causes)
     kept_count = counters["links"] - sum(each.count for each in left_out)
     return remarks + few_left("links", counters["links"], kept_count, left_out)
 

@@ -18,9 +18,9 @@ from crawl.config.properties import CRAWLDB_FILE_ROWS
 from crawl.counters import Counters
 from crawl.driver.empty_results import merge_remarks
 from crawl.driver.link_sites import known_sites, rules_before, sites_note
+from crawl.driver.merge_table import in_buckets
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun, Published
-from crawl.driver.rebucketing import in_buckets
 from crawl.errors import UsageError
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases.invertlinks.linkdb import (
@@ -101,9 +101,7 @@ def _buckets(
 
 
 def _renormalization(config: Config, options: MergeLinkDbOptions) -> Renormalization | None:
-    return Renormalization.from_config(
-        config, Scope.LINKDB, normalize=options.normalize, filter_urls=options.filter
-    )
+    return Renormalization.from_config(config, Scope.LINKDB, options.normalize, options.filter)
 
 
 @observed("mergelinkdb")
@@ -118,24 +116,18 @@ def run(
         target = target_of(transaction, config)
 
         def merge(others: list[_Other]) -> tuple[list[BucketFile], int, dict[str, Any]]:
-            buckets = _buckets(
-                crawl_dir, config, transaction.base, [snapshot for _, snapshot in others]
-            )
+            snapshots = [snapshot for _, snapshot in others]
+            buckets = _buckets(crawl_dir, config, transaction.base, snapshots)
             base = in_buckets(runner, transaction.base, target, buckets, "mergelinkdb: rebucket")
             slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
-            sent = runner.exchange(
-                partial(_send, renormalization, slices.router),
-                _files(others),
-                len(slices),
-                "mergelinkdb: send",
-            )
+            send = partial(_send, renormalization, slices.router)
+            sent = runner.exchange(send, _files(others), len(slices), "mergelinkdb: send")
             merged = merge_sent(sent, slices, target, config, report)
             report.details["merged"] = [
                 {"crawl": other.address, "snapshot": snapshot.number, "links": snapshot.rows}
                 for other, snapshot in others
             ]
-            note = _merged_note(transaction.base, [snapshot for _, snapshot in others])
-            return merged, buckets, note
+            return merged, buckets, _merged_note(transaction.base, snapshots)
 
         with phase.timed("merge"):
             # nobody locks the others: their writers may forget what is being read
