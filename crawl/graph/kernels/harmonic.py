@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -44,40 +44,24 @@ class CentralityOptions:
     """Of the hashes."""
 
 
-class BallCounter(Protocol):
-    """How balls are kept."""
-
-    @property
-    def unite(self) -> np.ufunc:
-        """What makes one ball of two."""
-        ...
-
-    def start(self, first: int, end: int) -> Balls:
-        """The balls of nodes that know only themselves."""
-        ...
-
-    def sizes(self, balls: Balls) -> Floats:
-        """How many nodes each ball has."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ExactCounter:
     """A bit for every node of the graph."""
 
     node_count: int
     unite: ClassVar[np.ufunc] = np.bitwise_or
+    """What makes one ball of two."""
     name: ClassVar[str] = "exact"
 
     def start(self, first: int, end: int) -> Balls:
-        """Each node's own bit."""
+        """The balls of nodes that know only themselves: each node's own bit."""
         balls = np.zeros((end - first, (self.node_count + 7) // 8), dtype=np.uint8)
         nodes = np.arange(first, end)
         balls[nodes - first, nodes >> 3] = np.left_shift(1, nodes & 7)
         return balls
 
     def sizes(self, balls: Balls) -> Floats:
-        """The bits that are set."""
+        """How many nodes each ball has: the bits that are set."""
         counts: Floats = np.bitwise_count(balls).sum(axis=1, dtype=np.int64).astype(np.float64)
         return counts
 
@@ -120,6 +104,10 @@ class HyperLogLog:
             sums[start : start + rows] = powers[some].sum(axis=1) + _of_empty(count)[empty]
         estimates: Floats = count * count / (2.0 * math.log(2.0) * sums)
         return estimates
+
+
+BallCounter = ExactCounter | HyperLogLog
+"""How balls are kept."""
 
 
 def _of_empty(count: int) -> Floats:

@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from crawl.errors import UsageError
-from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
+from crawl.graph.kernels.harmonic import BallCounter, CentralityOptions, ExactCounter, HyperLogLog
 from crawl.phases.hostgraph.options import Centrality
 from crawl.phases.hostgraph.tasks.centrality import (
     CentralityJob,
@@ -37,7 +37,7 @@ MAX_EXACT = 50_000
 
 def counter_of(
     node_count: int, method: Centrality | None, options: CentralityOptions
-) -> ExactCounter | HyperLogLog:
+) -> BallCounter:
     """How balls are kept in a graph of so many nodes."""
     if method is Centrality.EXACT and node_count > MAX_EXACT:
         raise UsageError(
@@ -59,7 +59,7 @@ class Central:
 def harmonic(
     runner: Runner,
     graph: StoredGraph,
-    counter: ExactCounter | HyperLogLog,
+    counter: BallCounter,
     scratch: Folder,
     parts: Sequence[range],
 ) -> Central:
@@ -96,23 +96,13 @@ def positions(
     parts = list(range(len(pieces)))
     counted = runner.run(partial(count_bins, source), parts, f"{what}: count")
     plan = plan_list(counted, None)
-    job = PositionsJob(
-        source,
-        plan,
-        np.cumsum([0, *plan.kept], dtype=np.int64),
-        np.array([piece.first for piece in pieces], dtype=np.int64),
-    )
-    sent = runner.exchange(
-        partial(send_values, job), parts, max(1, len(plan.kept)), f"{what}: send"
-    )
-    positions = sent.send(
-        partial(send_positions, job),
-        [(number, number) for number in range(len(plan.kept))],
-        max(1, len(parts)),
-        f"{what}: sort",
-    )
-    return tuple(
-        positions.run(
-            partial(write_positions, job), [(part, part) for part in parts], f"{what}: positions"
-        )
-    )
+    ranges = len(plan.kept)
+    offsets = np.cumsum([0, *plan.kept], dtype=np.int64)
+    bounds = np.array([piece.first for piece in pieces], dtype=np.int64)
+    job = PositionsJob(source, plan, offsets, bounds)
+    sent = runner.exchange(partial(send_values, job), parts, max(1, ranges), f"{what}: send")
+    numbers = [(number, number) for number in range(ranges)]
+    sort = partial(send_positions, job)
+    positions = sent.send(sort, numbers, max(1, len(parts)), f"{what}: sort")
+    addressed = [(part, part) for part in parts]
+    return tuple(positions.run(partial(write_positions, job), addressed, f"{what}: positions"))

@@ -20,7 +20,7 @@ from crawl.config import Config
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun, Published
 from crawl.errors import NoSnapshot
-from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
+from crawl.graph.kernels.harmonic import BallCounter, CentralityOptions
 from crawl.graph.kernels.surfer import PageRank
 from crawl.graph.settings import HOSTGRAPH_HYPERBALL_PRECISION, LINK_ANALYZE_DAMPING_FACTOR
 from crawl.hints import command
@@ -34,7 +34,6 @@ from crawl.phases.hostgraph.tasks.links import (
     LinkedTask,
     SendLinksJob,
     WriteLinksJob,
-    links_target,
     send_links,
     write_linked,
     write_links,
@@ -42,7 +41,7 @@ from crawl.phases.hostgraph.tasks.links import (
 from crawl.phases.linkrank.ranking import iterate
 from crawl.phases.linkrank.run import require_graph
 from crawl.phases.webgraph.remarks import hostgraph_remarks
-from crawl.phases.webgraph.tasks.edges import EdgesTask
+from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.names import (
     NamesJob,
@@ -171,31 +170,21 @@ class _Build:
         job = NamesJob(pages, group)
         sampled = self.runner.run(partial(sample_names, job), parts, "hostgraph: sample names")
         job = replace(job, bounds=bounds_of(sampled))
-        sent = self.runner.exchange(
-            partial(send_names, job), parts, len(job.bounds) + 1, "hostgraph: send names"
-        )
+        ranges = len(job.bounds) + 1
+        send = partial(send_names, job)
+        sent = self.runner.exchange(send, parts, ranges, "hostgraph: send names")
         for counters in sent.results():
             self.report.counters += counters
-        named = sent.send(
-            partial(write_names, scratch),
-            [(number, number) for number in range(len(job.bounds) + 1)],
-            max(1, len(parts)),
-            "hostgraph: names",
-        )
+        numbers = [(number, number) for number in range(ranges)]
+        write = partial(write_names, scratch)
+        named = sent.send(write, numbers, max(1, len(parts)), "hostgraph: names")
         names = named.results()
         bounds = np.cumsum([0, *(each.rows for each in names)], dtype=np.int64)
-        groups = named.run(
-            partial(number_pages, NumberJob(pages, scratch, bounds)),
-            [(part, part) for part in parts],
-            "hostgraph: number pages",
-        )
+        number = partial(number_pages, NumberJob(pages, scratch, bounds))
+        groups = named.run(number, [(part, part) for part in parts], "hostgraph: number pages")
+        place, firsts = self.transaction.scratch_place, bounds.tolist()
         tasks = [
-            LinkedTask(
-                part,
-                f"{self.transaction.scratch_place}/{each.path}",
-                int(bounds[part]),
-                int(bounds[part + 1]),
-            )
+            LinkedTask(part, firsts[part], firsts[part + 1], f"{place}/{each.path}")
             for part, each in enumerate(names)
             if each.rows
         ]
@@ -206,29 +195,21 @@ class _Build:
         if not tasks:
             return StoredGraph(folder, ())
         parts = list(range(len(job.graph.nodes)))
-        sent = self.runner.exchange(
-            partial(send_links, job), parts, len(tasks), "hostgraph: send links"
-        )
+        send = partial(send_links, job)
+        sent = self.runner.exchange(send, parts, len(tasks), "hostgraph: send links")
         for counters in sent.results():
             self.report.counters += counters
-        counted = sent.send(
-            partial(write_links, WriteLinksJob(links_target(folder, place), job.bounds)),
-            [(task.part, EdgesTask(task.part, task.first, task.end)) for task in tasks],
-            len(tasks),
-            "hostgraph: links",
-        )
+        target = BucketTarget(HOSTGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
+        addressed = [(task.part, task) for task in tasks]
+        write = partial(write_links, WriteLinksJob(target, job.bounds))
+        counted = sent.send(write, addressed, len(tasks), "hostgraph: links")
         written = counted.results()
-        hosts = counted.run(
-            partial(write_linked, folder, self.transaction.scratch_place),
-            [(task.part, task) for task in tasks],
-            "hostgraph: count links",
-        )
-        edges = {each.file.bucket: each.file for each in written if each.file is not None}
+        count = partial(write_linked, folder, self.transaction.scratch_place)
+        hosts = counted.run(count, addressed, "hostgraph: count links")
+        edges = {file.bucket: file for file in written if file is not None}
         return StoredGraph(folder, tuple(hosts), edges)
 
-    def ranked(
-        self, graph: StoredGraph, kernel: PageRank, counter: ExactCounter | HyperLogLog
-    ) -> list[HostsTask]:
+    def ranked(self, graph: StoredGraph, kernel: PageRank, counter: BallCounter) -> list[HostsTask]:
         """Where the ranks of all hosts are."""
         scratch, runner = self.transaction.scratch, self.runner
         ranked = iterate(runner, RankJob(graph, kernel, scratch), rank_tasks(graph))

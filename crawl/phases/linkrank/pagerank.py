@@ -22,12 +22,7 @@ from crawl.phases.webgraph.tasks.domain_means import (
     send_sums,
     write_beginnings,
 )
-from crawl.phases.webgraph.tasks.edges import (
-    EDGE_GROUP_ROWS,
-    EdgesJob,
-    EdgesTask,
-    write_edges,
-)
+from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS, EdgesJob, EdgesTask, write_edges
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.marks import (
     MarkJob,
@@ -90,19 +85,14 @@ class PageRankRun:
         """Tasks that know where the surfer begins by the ranks that they have, and the sum of
         the beginnings."""
         job = DomainMeansJob(self.graph, self.transaction.scratch, len(tasks))
-        numbers = range(len(tasks))
+        numbered, count = list(enumerate(tasks)), len(tasks)
         sent = self.runner.exchange(
-            partial(send_sums, job), list(enumerate(tasks)), len(tasks), "linkrank: sums of domains"
+            partial(send_sums, job), numbered, count, "linkrank: sums of domains"
         )
-        means = sent.send(
-            send_means,
-            [(number, number) for number in numbers],
-            len(tasks),
-            "linkrank: means of domains",
-        )
-        begun = means.run(
-            partial(write_beginnings, job), list(enumerate(tasks)), "linkrank: begin by domain"
-        )
+        addressed = [(number, number) for number in range(count)]
+        means = sent.send(send_means, addressed, count, "linkrank: means of domains")
+        write = partial(write_beginnings, job)
+        begun = means.run(write, numbered, "linkrank: begin by domain")
         return [
             replace(task, scores=None, teleport=each.teleport)
             for task, each in zip(tasks, begun, strict=True)
@@ -146,22 +136,13 @@ class PageRankRun:
         """The graph with every edge turned round, in files of the job's."""
         graph, transaction = self.graph, self.transaction
         parts = list(range(len(graph.nodes)))
-        sent = self.runner.exchange(
-            partial(send_turned, graph), parts, len(parts), "linkrank: turn edges"
-        )
+        send = partial(send_turned, graph)
+        sent = self.runner.exchange(send, parts, len(parts), "linkrank: turn edges")
         target = BucketTarget(
             WEBGRAPH_EDGES, graph.folder, transaction.scratch_place, EDGE_GROUP_ROWS, "turned"
         )
-        written = sent.run(
-            partial(write_edges, EdgesJob(target, is_limited=False)),
-            [(part, EdgesTask(part, *graph.range_of(part))) for part in parts],
-            "linkrank: write turned edges",
-        )
-        return replace(
-            graph,
-            edges={
-                part: each.file
-                for part, each in zip(parts, written, strict=True)
-                if each.file is not None
-            },
-        )
+        tasks = [(part, EdgesTask(part, *graph.range_of(part))) for part in parts]
+        write = partial(write_edges, EdgesJob(target, is_limited=False))
+        written = sent.run(write, tasks, "linkrank: write turned edges")
+        files = [each.file for each in written if each.file is not None]
+        return replace(graph, edges={file.bucket: file for file in files})

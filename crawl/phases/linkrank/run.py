@@ -34,10 +34,11 @@ from crawl.phases.linkrank.pagerank import NameLists, PageRankRun
 from crawl.phases.linkrank.ranking import iterate
 from crawl.phases.webgraph.remarks import empty_graph_remarks
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.ranking import RankJob, rank_tasks, scores_target, write_scores
+from crawl.phases.webgraph.tasks.ranking import RankJob, rank_tasks, write_scores
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import Snapshot
+from crawl.tables.bucket_files import BucketTarget
 from crawl.tables.runner import Runner
 
 RANKED_BY = "ranked_by"
@@ -119,7 +120,9 @@ def run(
             else:
                 ranked = iterate(runner, job, rank_tasks(graph))
         with phase.timed("write"):
-            target = scores_target(transaction.folder, transaction.place)
+            target = BucketTarget(
+                WEBGRAPH_SCORES, transaction.folder, transaction.place, stem="scores"
+            )
             write = partial(write_scores, job, target)
             scores = runner.run(write, ranked.tasks, "linkrank: write")
         report.counters["nodes"] = graph.node_count

@@ -9,6 +9,9 @@ from typing import Annotated
 from crawl.operations.options import Face, Positive, option
 from crawl.phases.webgraph.values import Combine, ListFormat, NodeGroup, NodeValue
 
+Nodes = list[tuple[str, float]] | int
+"""The list that was asked for, or how many lines of it were written."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeDumperOptions:
@@ -27,8 +30,7 @@ class NodeDumperOptions:
         option("By the number of pages that they link to.", selects=True, faces=Face.COMMAND_LINE),
     ] = False
     scores: Annotated[
-        bool,
-        option("By what linkrank made of them.", selects=True, faces=Face.COMMAND_LINE),
+        bool, option("By what linkrank made of them.", selects=True, faces=Face.COMMAND_LINE)
     ] = False
     top: Annotated[Positive | None, option("Only the first N.", "--topn", "--top", metavar="N")] = (
         None
@@ -37,8 +39,7 @@ class NodeDumperOptions:
     combine: Annotated[
         Combine,
         option(
-            "With --group: the sum, or the greatest, of a host's or domain's pages.",
-            faces=Face.API,
+            "With --group: the sum, or the greatest, of a host's or domain's pages.", faces=Face.API
         ),
     ] = Combine.SUM
     sum: Annotated[
@@ -48,12 +49,7 @@ class NodeDumperOptions:
         bool, option("With --group: the greatest of its pages.", faces=Face.COMMAND_LINE)
     ] = False
     output: Annotated[
-        str | None,
-        option(
-            "Write files to a new folder.",
-            metavar="FOLDER",
-            positional=True,
-        ),
+        str | None, option("Write files to a new folder.", metavar="FOLDER", positional=True)
     ] = None
     format: Annotated[
         ListFormat | None,
@@ -109,12 +105,7 @@ class GraphDumpOptions:
     """The options of a dump of the graph of hosts or domains."""
 
     output: Annotated[
-        str,
-        option(
-            "Write files to a new folder.",
-            metavar="FOLDER",
-            positional=True,
-        ),
+        str, option("Write files to a new folder.", metavar="FOLDER", positional=True)
     ]
     format: Annotated[
         GraphFormat,
@@ -127,7 +118,6 @@ class GraphDumpOptions:
         ),
     ] = GraphFormat.COMMON_CRAWL
     group: Annotated[
-        NodeGroup,
-        option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE),
+        NodeGroup, option("The graph of hosts, or that of domains.", required_on=Face.COMMAND_LINE)
     ] = NodeGroup.HOST
     overwrite: Annotated[bool, option("Replace the files of an older call in FOLDER.")] = False

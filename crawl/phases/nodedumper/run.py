@@ -6,14 +6,14 @@ values). It reads what is published, without a lock, and writes nothing to the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from crawl.driver.output_folder import SUCCESS, make_room
 from crawl.errors import UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank.run import require_graph, require_scores
-from crawl.phases.nodedumper.options import NodeDumperOptions
+from crawl.phases.nodedumper.options import NodeDumperOptions, Nodes
 from crawl.phases.webgraph.tasks.dump import (
     GroupJob,
     NodeValues,
@@ -43,14 +43,6 @@ MAX_PRINTED = 100_000
 """Longer lists are written to files."""
 
 
-@dataclass(frozen=True, slots=True)
-class NodeDumperResult:
-    """How many there are in the list; and the list, where it was written nowhere."""
-
-    rows: int
-    listed: tuple[tuple[str, float], ...] = ()
-
-
 def check(crawl_dir: CrawlDir, options: NodeDumperOptions) -> Snapshot:
     """The graph that is listed; raises what is wrong with the options."""
     if options.output is None and (options.top is None or options.top > MAX_PRINTED):
@@ -61,12 +53,12 @@ def check(crawl_dir: CrawlDir, options: NodeDumperOptions) -> Snapshot:
     return require_scores(crawl_dir) if is_scored else require_graph(crawl_dir)
 
 
-def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> NodeDumperResult:
+def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> Nodes:
     """Lists the graph, in a folder that has room where one is named; anew where the graph was
     replaced meanwhile."""
     dataset = crawl_dir.dataset(WEBGRAPH)
 
-    def list_nodes(snapshot: Snapshot) -> NodeDumperResult:
+    def list_nodes(snapshot: Snapshot) -> Nodes:
         values = NodeValues(StoredGraph.of(dataset.folder, snapshot), options.value)
         if options.group is not None and values.graph.nodes:
             sent, plan = _groups(runner, values, options.group, options)
@@ -110,16 +102,13 @@ def _ranges(plan: ListPlan) -> int:
     return max(1, len(plan.kept))
 
 
-def _listed(
-    sent: Exchange[None], row_counts: tuple[int, ...], options: NodeDumperOptions
-) -> NodeDumperResult:
+def _listed(sent: Exchange[None], row_counts: tuple[int, ...], options: NodeDumperOptions) -> Nodes:
     tasks = [(number, (number, rows)) for number, rows in enumerate(row_counts)]
     if options.output is None:
         pairs = sent.run(take_list, tasks, "nodedumper: sort")
-        every = tuple(pair for some in pairs for pair in some)
-        return NodeDumperResult(len(every), every)
+        return list(chain.from_iterable(pairs))
     output = Folder(options.output)
     job = WriteListJob(output, options.file_format, options.separator)
     written = sent.run(partial(write_list, job), tasks, "nodedumper: sort")
     output.write(SUCCESS, b"")
-    return NodeDumperResult(sum(written))
+    return sum(written)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain, pairwise
 
 import numpy as np
 
@@ -35,10 +36,10 @@ from crawl.phases.webgraph.options import WebGraphOptions
 from crawl.phases.webgraph.remarks import webgraph_remarks
 from crawl.phases.webgraph.rules import RULE_SETTINGS, LinkRules
 from crawl.phases.webgraph.tasks.edges import (
+    EDGE_GROUP_ROWS,
     EdgesJob,
     EdgesTask,
     SendEdgesJob,
-    edges_target,
     send_edges,
     write_edges,
 )
@@ -143,9 +144,7 @@ def _buckets(crawl_dir: CrawlDir, transaction: Transaction, config: Config) -> i
 
 
 def _renormalization(config: Config, options: WebGraphOptions) -> Renormalization | None:
-    return Renormalization.from_config(
-        config, Scope.DEFAULT, normalize=options.normalize, filter_urls=options.filter
-    )
+    return Renormalization.from_config(config, Scope.DEFAULT, options.normalize, options.filter)
 
 
 _SOURCES = {FETCH: OutlinksSource.FETCHES, PARSE_DATA: OutlinksSource.PAGES}
@@ -179,24 +178,21 @@ class _Build:
     ) -> tuple[BucketFile, ...]:
         """The files of the table of outlinks, with what the segments bring; `anew`: what it has is
         asked the rules again."""
+        folder, place = self.transaction.folder, self.transaction.place
         base = outlinks_view(self.transaction.base) if self.transaction.base else None
         file_rows = min(_PAGES_PER_FILE, self.config[CRAWLDB_FILE_ROWS])
         if base is not None and anew:
-            folder, source = self.transaction.folder, OutlinksSource.STORED
-            stored = [SegmentFile(folder, file.path, file.rows, source) for file in base.files]
+            stored = [
+                SegmentFile(folder, file.path, file.rows, OutlinksSource.STORED)
+                for file in base.files
+            ]
             files, base = [*stored, *files], None
         slices = Slices.to_write(base, self.buckets, file_rows)
         target = BucketTarget(
-            WEBGRAPH_OUTLINKS,
-            self.transaction.folder,
-            self.transaction.place,
-            stem="outlinks",
-            file_rows=file_rows,
+            WEBGRAPH_OUTLINKS, folder, place, stem="outlinks", file_rows=file_rows
         )
-        job = SendOutlinksJob(self.rules, slices.router, renormalization)
-        sent = self.runner.exchange(
-            partial(send_outlinks, job), files, len(slices), "webgraph: send"
-        )
+        send = partial(send_outlinks, SendOutlinksJob(self.rules, slices.router, renormalization))
+        sent = self.runner.exchange(send, files, len(slices), "webgraph: send")
         for counters in sent.results():
             self.report.counters += counters
         merged = merge_table(sent, MergeJob(target, newest_outlinks), slices, "webgraph: outlinks")
@@ -211,39 +207,24 @@ class _Build:
         slices = Slices.to_write(self.transaction.base, self.buckets, file_rows)
         files = [OutlinksFile(number, file) for number, file in enumerate(outlinks)]
         addressed = [(task.number, task) for task in largest_first(files)]
-        sent = self.runner.exchange(
-            partial(send_endpoints, SendEndpointsJob(folder, slices.router)),
-            files,
-            len(slices),
-            "webgraph: send nodes",
-        )
+        send = partial(send_endpoints, SendEndpointsJob(folder, slices.router))
+        sent = self.runner.exchange(send, files, len(slices), "webgraph: send nodes")
         target = BucketTarget(WEBGRAPH, folder, place, stem="nodes", file_rows=file_rows)
-        numbered = sent.send(
-            partial(write_nodes, target),
-            [(each.number, each) for each in slices.all],
-            max(1, len(files)),
-            "webgraph: nodes",
-        )
+        every = [(each.number, each) for each in slices.all]
+        write = partial(write_nodes, target)
+        numbered = sent.send(write, every, max(1, len(files)), "webgraph: nodes")
         written = numbered.results()
-        nodes = in_order(file for result in written for file in result.files)
-        offsets = np.cumsum([0, *(result.rows for result in written)], dtype=np.int64)
+        nodes = in_order(chain.from_iterable(written))
+        rows = (sum(file.rows for file in files_of_slice) for files_of_slice in written)
+        offsets = np.cumsum([0, *rows], dtype=np.int64)
         bounds = np.cumsum([0, *(file.rows for file in nodes)], dtype=np.int64)
-        job = SendEdgesJob(folder, self.rules, offsets, bounds)
-        links = numbered.send(
-            partial(send_edges, job), addressed, max(1, len(nodes)), "webgraph: send edges"
-        )
-        parts = sorted(
-            (
-                EdgesTask(part, int(bounds[part]), int(bounds[part + 1]))
-                for part in range(len(nodes))
-            ),
-            key=lambda task: task.first - task.end,
-        )
-        edges = links.run(
-            partial(write_edges, EdgesJob(edges_target(folder, place), self.rules.is_limited)),
-            [(task.part, task) for task in parts],
-            "webgraph: edges",
-        )
+        link = partial(send_edges, SendEdgesJob(folder, self.rules, offsets, bounds))
+        links = numbered.send(link, addressed, max(1, len(nodes)), "webgraph: send edges")
+        ends = pairwise(bounds.tolist())
+        tasks = largest_first(EdgesTask(part, *nodes_of) for part, nodes_of in enumerate(ends))
+        target = BucketTarget(WEBGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
+        store = partial(write_edges, EdgesJob(target, self.rules.is_limited))
+        edges = links.run(store, [(task.part, task) for task in tasks], "webgraph: edges")
         for result in edges:
             self.report.counters += result.counters
         return nodes, [result.file for result in edges if result.file is not None]

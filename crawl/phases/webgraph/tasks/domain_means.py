@@ -20,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from crawl.graph.kernels.page_rank import Floats
-from crawl.model.arrow import as_array
+from crawl.model.arrow import as_array, optional_schema
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.names import LocalHosts
 from crawl.phases.webgraph.tasks.ranking import RankTask
@@ -31,17 +31,17 @@ from crawl.storage.layout import buckets_of
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
 
-_SENT: list[tuple[str, pa.DataType]] = [
-    *(("name", pa.string()), ("rank", pa.float64()), ("pages", pa.int64())),
-    *(("task", pa.int32()), ("part", pa.int32()), ("id", pa.int32())),
-]
-SUMS = RowKind("domain_sums", pa.schema(_SENT))
+_SENT: dict[str, pa.DataType] = {
+    "name": pa.string(),
+    "rank": pa.float64(),
+    "pages": pa.int64(),
+    **dict.fromkeys(("task", "part", "id"), pa.int32()),
+}
+SUMS = RowKind("domain_sums", optional_schema(_SENT))
 """The ranks of a host's pages in a file; and who asks for its domain's mean."""
 
-_ANSWERED: list[tuple[str, pa.DataType]] = [
-    *(("part", pa.int32()), ("id", pa.int32()), ("mean", pa.float64()))
-]
-MEANS = RowKind("domain_means", pa.schema(_ANSWERED))
+_ANSWERED: dict[str, pa.DataType] = {"part": pa.int32(), "id": pa.int32(), "mean": pa.float64()}
+MEANS = RowKind("domain_means", optional_schema(_ANSWERED))
 """The mean rank of the pages of a host's domain; the host by its number in a file."""
 
 

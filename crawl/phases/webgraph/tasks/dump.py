@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.graph.kernels.page_rank import Floats
-from crawl.model.arrow import as_array, strings
+from crawl.model.arrow import as_array, optional_schema, strings
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.listing import (
     BinCounts,
@@ -21,16 +20,16 @@ from crawl.phases.webgraph.tasks.listing import (
     send_listed,
     sorted_list,
 )
+from crawl.phases.webgraph.tasks.nodes import sorted_distinct
 from crawl.phases.webgraph.values import ListFormat, NodeGroup, NodeValue
 from crawl.printable import json_text, printable
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of, encoded
+from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import open_writer
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.urls.domains import domains_of
 
-_GROUPED: list[tuple[str, pa.DataType]] = [("name", pa.string()), ("value", pa.float64())]
-GROUPED = RowKind("grouped", pa.schema(_GROUPED))
+GROUPED = RowKind("grouped", optional_schema({"name": pa.string(), "value": pa.float64()}))
 """A host or domain, and what some of its pages have together."""
 
 
@@ -110,16 +109,14 @@ def _received_groups(job: GroupJob, received: Received) -> GroupValues:
 
 def _grouped(rows: pa.Table, is_sum: bool) -> pa.Table:
     """One row a name, in order of names."""
-    codes = encoded(rows["name"])
-    order = pc.sort_indices(codes.dictionary).to_numpy().astype(np.int64)
-    places = codes.indices.to_numpy(zero_copy_only=False)
+    names, places = sorted_distinct(rows["name"])
     values = rows["value"].to_numpy()
     if is_sum:
-        found = np.bincount(places, weights=values, minlength=len(order))
+        found = np.bincount(places, weights=values, minlength=len(names))
     else:
-        found = np.full(len(order), -np.inf)
+        found = np.full(len(names), -np.inf)
         np.maximum.at(found, places, values)
-    return pa.table([codes.dictionary.take(order), found[order]], schema=GROUPED.schema)
+    return pa.table([names, found], schema=GROUPED.schema)
 
 
 @dataclass(frozen=True, slots=True)
