@@ -12,19 +12,7 @@ from shutil import copyfileobj
 
 from crawl.driver.output_folder import SUCCESS, make_room
 from crawl.phases.hostgraph.run import require_hostgraph, stored_hostgraph, table_of
-from crawl.phases.hostgraph.tasks.common_crawl import (
-    EDGES_FILE,
-    PARTS,
-    RANKS,
-    RANKS_AT_ONCE,
-    VERTICES,
-    GraphDumpJob,
-    header,
-    send_ranks,
-    write_edges,
-    write_ranks,
-    write_vertices,
-)
+from crawl.phases.hostgraph.tasks import common_crawl
 from crawl.phases.webgraph.tasks.marks import send_turned
 from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.crawl_dir import CrawlDir
@@ -33,8 +21,11 @@ from crawl.storage.manifest import Snapshot
 from crawl.tables.runner import Runner
 
 _COPIED_AT_ONCE = 1 << 20
-TABLES = (VERTICES, EDGES_FILE, RANKS)
-OWN_NAMES = (PARTS, *(f"{name}{end}" for name in TABLES for end in (".txt.gz", ".parquet")))
+TABLES = (common_crawl.VERTICES, common_crawl.EDGES_FILE, common_crawl.RANKS)
+OWN_NAMES = (
+    common_crawl.PARTS,
+    *(f"{name}{end}" for name in TABLES for end in (".txt.gz", ".parquet")),
+)
 """What is written to the folder."""
 
 
@@ -44,30 +35,30 @@ def run(runner: Runner, crawl_dir: CrawlDir, group: NodeGroup, output: Folder) -
 
     def write(snapshot: Snapshot) -> tuple[int, int]:
         graph = stored_hostgraph(crawl_dir, group, snapshot)
-        return _write(runner, GraphDumpJob(graph, group, output))
+        return _write(runner, common_crawl.GraphDumpJob(graph, group, output))
 
     require = partial(require_hostgraph, crawl_dir, group)
     begin_anew = partial(make_room, output, overwrite=True, own=OWN_NAMES)
     return crawl_dir.dataset(table_of(group)).reading(require, write, begin_anew)
 
 
-def _write(runner: Runner, job: GraphDumpJob) -> tuple[int, int]:
+def _write(runner: Runner, job: common_crawl.GraphDumpJob) -> tuple[int, int]:
     graph, output = job.graph, job.output
     parts = list(range(len(graph.nodes)))
     addressed = [(part, part) for part in parts]
-    vertices = runner.run(partial(write_vertices, job), parts, "nodedumper: vertices")
+    vertices = runner.run(partial(common_crawl.write_vertices, job), parts, "nodedumper: vertices")
     turn = partial(send_turned, graph)
     turned = runner.exchange(turn, parts, max(1, len(parts)), "nodedumper: send edges")
-    edges = turned.run(partial(write_edges, job), addressed, "nodedumper: edges")
-    ranges = -(-graph.node_count // RANKS_AT_ONCE)
-    send = partial(send_ranks, job)
+    edges = turned.run(partial(common_crawl.write_edges, job), addressed, "nodedumper: edges")
+    ranges = -(-graph.node_count // common_crawl.RANKS_AT_ONCE)
+    send = partial(common_crawl.send_ranks, job)
     sent = runner.exchange(send, parts, max(1, ranges), "nodedumper: send ranks")
     numbers = [(number, number) for number in range(ranges)]
-    ranks = sent.run(partial(write_ranks, job), numbers, "nodedumper: ranks")
-    _join(output, VERTICES, vertices)
-    _join(output, EDGES_FILE, edges)
-    _join(output, RANKS, ranks, header(job))
-    output.delete(PARTS)
+    ranks = sent.run(partial(common_crawl.write_ranks, job), numbers, "nodedumper: ranks")
+    _join(output, common_crawl.VERTICES, vertices)
+    _join(output, common_crawl.EDGES_FILE, edges)
+    _join(output, common_crawl.RANKS, ranks, common_crawl.header(job))
+    output.delete(common_crawl.PARTS)
     output.write(SUCCESS, b"")
     return graph.node_count, graph.edge_count
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -11,13 +11,7 @@ import numpy as np
 from crawl.errors import UsageError
 from crawl.graph.kernels.harmonic import BallCounter, CentralityOptions, ExactCounter, HyperLogLog
 from crawl.phases.hostgraph.options import Centrality
-from crawl.phases.hostgraph.tasks.centrality import (
-    CentralityJob,
-    CentralityTask,
-    CentralityTaskResult,
-    begin_centrality,
-    widen_balls,
-)
+from crawl.phases.hostgraph.tasks import centrality
 from crawl.phases.hostgraph.tasks.positions import (
     PieceValues,
     PositionsJob,
@@ -65,9 +59,9 @@ def harmonic(
 ) -> Central:
     """The harmonic centrality of all nodes; `parts` are the files of each task."""
     most = CentralityOptions().max_distance
-    tasks = [CentralityTask(each) for each in parts]
-    job = CentralityJob(graph, counter, scratch)
-    function: Callable[[CentralityJob, CentralityTask], CentralityTaskResult] = begin_centrality
+    tasks = [centrality.CentralityTask(each) for each in parts]
+    job = centrality.CentralityJob(graph, counter, scratch)
+    function = centrality.begin_centrality
     paths: list[str] = []
     while True:
         step = f"harmonic centrality: distance {job.distance}"
@@ -85,7 +79,7 @@ def harmonic(
             pieces=tuple(task.rows for task in tasks if task.rows is not None),
             width=results[0].width,
         )
-        function = widen_balls
+        function = centrality.widen_balls
 
 
 def positions(

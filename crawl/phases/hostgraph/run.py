@@ -29,15 +29,8 @@ from crawl.model.report import Report
 from crawl.model.table import Table
 from crawl.phases.hostgraph.options import HostGraphOptions
 from crawl.phases.hostgraph.ranking import counter_of, harmonic, positions
+from crawl.phases.hostgraph.tasks import links
 from crawl.phases.hostgraph.tasks.hosts import HostsJob, HostsTask, first_hosts, write_hosts
-from crawl.phases.hostgraph.tasks.links import (
-    LinkedTask,
-    SendLinksJob,
-    WriteLinksJob,
-    send_links,
-    write_linked,
-    write_links,
-)
 from crawl.phases.linkrank.ranking import iterate
 from crawl.phases.linkrank.run import require_graph
 from crawl.phases.webgraph.remarks import hostgraph_remarks
@@ -184,27 +177,27 @@ class _Build:
         groups = named.run(number, [(part, part) for part in parts], "hostgraph: number pages")
         place, firsts = self.transaction.scratch_place, bounds.tolist()
         tasks = [
-            LinkedTask(part, firsts[part], firsts[part + 1], f"{place}/{each.path}")
+            links.LinkedTask(part, firsts[part], firsts[part + 1], f"{place}/{each.path}")
             for part, each in enumerate(names)
             if each.rows
         ]
-        return self._linked(SendLinksJob(pages, scratch, tuple(groups), bounds), tasks)
+        return self._linked(links.SendLinksJob(pages, scratch, tuple(groups), bounds), tasks)
 
-    def _linked(self, job: SendLinksJob, tasks: list[LinkedTask]) -> StoredGraph:
+    def _linked(self, job: links.SendLinksJob, tasks: list[links.LinkedTask]) -> StoredGraph:
         folder, place = self.transaction.folder, self.transaction.place
         if not tasks:
             return StoredGraph(folder, ())
         parts = list(range(len(job.graph.nodes)))
-        send = partial(send_links, job)
+        send = partial(links.send_links, job)
         sent = self.runner.exchange(send, parts, len(tasks), "hostgraph: send links")
         for counters in sent.results():
             self.report.counters += counters
         target = BucketTarget(HOSTGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
         addressed = [(task.part, task) for task in tasks]
-        write = partial(write_links, WriteLinksJob(target, job.bounds))
+        write = partial(links.write_links, links.WriteLinksJob(target, job.bounds))
         counted = sent.send(write, addressed, len(tasks), "hostgraph: links")
         written = counted.results()
-        count = partial(write_linked, folder, self.transaction.scratch_place)
+        count = partial(links.write_linked, folder, self.transaction.scratch_place)
         hosts = counted.run(count, addressed, "hostgraph: count links")
         edges = {file.bucket: file for file in written if file is not None}
         return StoredGraph(folder, tuple(hosts), edges)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_ROW_GROUP_SIZE
+from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.errors import NoSnapshot
 from crawl.hints import command
 from crawl.model.derived_tables import LINKDB
@@ -19,7 +20,7 @@ from crawl.phases.invertlinks.tasks.merge import MergeLinksJob, merge_links
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Dataset, Transaction
-from crawl.tables.bucket_files import BucketTarget, largest_first
+from crawl.tables.bucket_files import BucketTarget, crawldb_target, largest_first
 from crawl.tables.exchange import Exchange
 from crawl.tables.slices import Slices
 
@@ -62,14 +63,8 @@ def buckets_wanted(crawl_dir: CrawlDir, config: Config, base: Snapshot | None) -
 
 
 def target_of(transaction: Transaction, config: Config) -> BucketTarget:
-    """Where new files of the LinkDb go."""
-    return BucketTarget(
-        LINKDB,
-        transaction.folder,
-        transaction.place,
-        config[CRAWLDB_ROW_GROUP_SIZE],
-        file_rows=config[CRAWLDB_FILE_ROWS],
-    )
+    """Where new files of the LinkDb go, which are as large as those of the CrawlDb."""
+    return replace(crawldb_target(transaction.folder, transaction.place, config), table=LINKDB)
 
 
 def merge_sent(

@@ -12,19 +12,13 @@ from functools import partial
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS
+from crawl.driver import segment_choice
 from crawl.driver.empty_results import no_links_remarks
 from crawl.driver.few_left import all_left_out, few_left, keeps_them
 from crawl.driver.link_sites import find_link_sites, is_outgrown, sites_note
 from crawl.driver.merge_table import in_buckets
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun, Published
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-    SegmentRule,
-    choose_new,
-    interrupted,
-    not_parsed,
-)
 from crawl.hints import command
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import LINKDB
@@ -33,13 +27,7 @@ from crawl.parsing.anchors import UNFOLLOWABLE
 from crawl.phases.invertlinks.linkdb import buckets_wanted, linkdb_of, merge_sent, target_of
 from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.phases.invertlinks.settings import LINKDB_IGNORE_INTERNAL_LINKS
-from crawl.phases.invertlinks.tasks.links import (
-    LinkRules,
-    PagesFile,
-    SendLinksJob,
-    send_links,
-    send_links_tasks,
-)
+from crawl.phases.invertlinks.tasks import links
 from crawl.rules.sites import AUTO, Sites
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import PARSE_DATA, Segment
@@ -54,25 +42,25 @@ def check(config: Config, options: InvertLinksOptions) -> None:
     _rules(config, options, Sites())
 
 
-def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
+def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> segment_choice.ChosenSegments:
     """The named segments, or every one that is parsed and not in the LinkDb yet; raises
     UsageError where there is none, or a named one cannot be meant."""
-    rule = SegmentRule(
-        lacks=partial(not_parsed, crawl_dir),
-        unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
+    rule = segment_choice.SegmentRule(
+        lacks=partial(segment_choice.not_parsed, crawl_dir),
+        unready=lambda segment: segment_choice.interrupted(crawl_dir, segment, PARSE_DATA),
         destination="the LinkDb",
         verb="invert",
         third_person="inverts",
         participle="inverted",
     )
-    return choose_new(crawl_dir, LINKDB, options.segments, rule, again=options.again)
+    return segment_choice.choose_new(crawl_dir, LINKDB, options.segments, rule, again=options.again)
 
 
-def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> LinkRules:
+def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> links.LinkRules:
     renormalization = Renormalization.from_config(
         config, Scope.LINKDB, options.normalize, options.filter
     )
-    return LinkRules.of(config, renormalization, sites)
+    return links.LinkRules.of(config, renormalization, sites)
 
 
 @observed("invertlinks")
@@ -95,8 +83,8 @@ def run(
         base = in_buckets(runner, transaction.base, target, buckets, "invertlinks: rebucket")
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         with phase.timed("merge"):
-            tasks = send_links_tasks(_files(choice.segments, report))
-            send = partial(send_links, SendLinksJob(rules, slices.router))
+            tasks = links.send_links_tasks(_files(choice.segments, report))
+            send = partial(links.send_links, links.SendLinksJob(rules, slices.router))
             sent = runner.exchange(send, tasks, len(slices), "invertlinks: send")
             outgrown = is_outgrown(transaction.base, decision)
             files = merge_sent(
@@ -114,7 +102,7 @@ def run(
 _INTERNAL = "ignore_internal"
 
 
-def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
+def _decision(config: Config, rules: links.LinkRules) -> dict[str, bool]:
     """What was decided by looking at the crawl."""
     is_auto = config[LINKDB_IGNORE_INTERNAL_LINKS] == AUTO
     return {_INTERNAL: rules.ignore_internal} if is_auto else {}
@@ -161,14 +149,14 @@ def _remarks(
     return remarks + few_left("links", counters["links"], kept_count, left_out)
 
 
-def _files(segments: list[Segment], report: Report) -> list[PagesFile]:
+def _files(segments: list[Segment], report: Report) -> list[links.PagesFile]:
     """Every file of parsed pages, oldest segment first; the report tells of them."""
-    files: list[PagesFile] = []
+    files: list[links.PagesFile] = []
     described = []
     for segment in segments:
         folder, manifest = segment.part_folder(PARSE_DATA), segment.require(PARSE_DATA)
         files += [
-            PagesFile(folder, file.path, file.rows, segment.name)
+            links.PagesFile(folder, file.path, file.rows, segment.name)
             for file in manifest.files
             if file.rows
         ]

@@ -16,21 +16,9 @@ from crawl.model.derived_tables import WEBGRAPH_EDGES
 from crawl.model.report import Report
 from crawl.phases.linkrank.name_lists import NameList
 from crawl.phases.linkrank.ranking import Ranked, iterate
-from crawl.phases.webgraph.tasks.domain_means import (
-    DomainMeansJob,
-    send_means,
-    send_sums,
-    write_beginnings,
-)
+from crawl.phases.webgraph.tasks import domain_means, marks
 from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS, EdgesJob, EdgesTask, write_edges
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.marks import (
-    MarkJob,
-    mark_nodes,
-    send_turned,
-    trust_nodes,
-    write_names,
-)
 from crawl.phases.webgraph.tasks.ranking import RankJob, RankTask, rank_tasks
 from crawl.storage.snapshot import Transaction
 from crawl.tables.bucket_files import BucketTarget
@@ -84,14 +72,13 @@ class PageRankRun:
     def _begun_by_domain(self, tasks: list[RankTask]) -> tuple[list[RankTask], float]:
         """Tasks that know where the surfer begins by the ranks that they have, and the sum of
         the beginnings."""
-        job = DomainMeansJob(self.graph, self.transaction.scratch, len(tasks))
+        job = domain_means.DomainMeansJob(self.graph, self.transaction.scratch, len(tasks))
         numbered, count = list(enumerate(tasks)), len(tasks)
-        sent = self.runner.exchange(
-            partial(send_sums, job), numbered, count, "linkrank: sums of domains"
-        )
+        send = partial(domain_means.send_sums, job)
+        sent = self.runner.exchange(send, numbered, count, "linkrank: sums of domains")
         addressed = [(number, number) for number in range(count)]
-        means = sent.send(send_means, addressed, count, "linkrank: means of domains")
-        write = partial(write_beginnings, job)
+        means = sent.send(domain_means.send_means, addressed, count, "linkrank: means of domains")
+        write = partial(domain_means.write_beginnings, job)
         begun = means.run(write, numbered, "linkrank: begin by domain")
         return [
             replace(task, scores=None, teleport=each.teleport)
@@ -105,9 +92,9 @@ class PageRankRun:
         for stem, listed in (("seeds", names.seeds), ("denied", names.denied)):
             if listed is not None:
                 counters[f"{stem}_listed"] = listed.lines
-                paths[stem] = write_names(scratch, stem, listed.table(self.buckets))
-        job = MarkJob(self.graph, scratch, paths.get("seeds"), paths.get("denied"))
-        marked = self.runner.run(partial(mark_nodes, job), tasks, "linkrank: mark")
+                paths[stem] = marks.write_names(scratch, stem, listed.table(self.buckets))
+        job = marks.MarkJob(self.graph, scratch, paths.get("seeds"), paths.get("denied"))
+        marked = self.runner.run(partial(marks.mark_nodes, job), tasks, "linkrank: mark")
         seeds = sum(each.seeds for each in marked)
         if names.seeds is not None:
             if not seeds:
@@ -126,7 +113,7 @@ class PageRankRun:
         scratch = self.transaction.scratch
         done = iterate(self.runner, RankJob(self._turned(), kernel, scratch), tasks)
         self.report.counters["distrust_iterations"] = done.iterations
-        found = self.runner.run(partial(trust_nodes, scratch), done.tasks, "linkrank: trust")
+        found = self.runner.run(partial(marks.trust_nodes, scratch), done.tasks, "linkrank: trust")
         return [
             replace(task, scores=None, teleport=each.teleport, voting=each.voting)
             for task, each in zip(tasks, found, strict=True)
@@ -136,7 +123,7 @@ class PageRankRun:
         """The graph with every edge turned round, in files of the job's."""
         graph, transaction = self.graph, self.transaction
         parts = list(range(len(graph.nodes)))
-        send = partial(send_turned, graph)
+        send = partial(marks.send_turned, graph)
         sent = self.runner.exchange(send, parts, len(parts), "linkrank: turn edges")
         target = BucketTarget(
             WEBGRAPH_EDGES, graph.folder, transaction.scratch_place, EDGE_GROUP_ROWS, "turned"

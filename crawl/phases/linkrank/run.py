@@ -16,15 +16,10 @@ from crawl.driver.link_sites import carried_note
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun, Published
 from crawl.errors import NoSnapshot, UsageError
+from crawl.graph import settings
 from crawl.graph.kernels.kernel import Sums
 from crawl.graph.kernels.link_rank import LinkRank
 from crawl.graph.kernels.surfer import PageRank
-from crawl.graph.settings import (
-    LINK_ANALYZE_DAMPING_FACTOR,
-    LINK_ANALYZE_DOMAIN_DAMPING,
-    LINK_ANALYZE_INITIAL_SCORE,
-    LINK_ANALYZE_NUM_ITERATIONS,
-)
 from crawl.hints import command
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_SCORES
 from crawl.model.report import Report
@@ -70,7 +65,9 @@ def require_scores(crawl_dir: CrawlDir) -> Snapshot:
 def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
     """What is to be computed; raises what is wrong with the options."""
     by_domain = options.by_domain
-    damping = config[LINK_ANALYZE_DOMAIN_DAMPING if by_domain else LINK_ANALYZE_DAMPING_FACTOR]
+    damping = config[
+        settings.LINK_ANALYZE_DOMAIN_DAMPING if by_domain else settings.LINK_ANALYZE_DAMPING_FACTOR
+    ]
     iterations = options.iterations
     if options.pagerank:
         usual = PageRank()
@@ -83,9 +80,9 @@ def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
     if options.tolerance is not None or options.seeds or options.deny or by_domain:
         raise UsageError("--seeds, --deny, --tolerance and --by-domain go with --pagerank")
     return LinkRank(
-        config[LINK_ANALYZE_NUM_ITERATIONS] if iterations is None else iterations,
+        config[settings.LINK_ANALYZE_NUM_ITERATIONS] if iterations is None else iterations,
         damping,
-        config[LINK_ANALYZE_INITIAL_SCORE],
+        config[settings.LINK_ANALYZE_INITIAL_SCORE],
     )
 
 

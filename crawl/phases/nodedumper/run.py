@@ -14,24 +14,8 @@ from crawl.errors import UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank.run import require_graph, require_scores
 from crawl.phases.nodedumper.options import NodeDumperOptions, Nodes
-from crawl.phases.webgraph.tasks.dump import (
-    GroupJob,
-    NodeValues,
-    WriteListJob,
-    count_groups,
-    list_groups,
-    send_groups,
-    take_list,
-    write_list,
-)
+from crawl.phases.webgraph.tasks import dump, listing
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.listing import (
-    ListPlan,
-    SendListJob,
-    count_bins,
-    plan_list,
-    send_listed,
-)
 from crawl.phases.webgraph.values import NodeGroup, NodeValue
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -59,7 +43,7 @@ def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> Node
     dataset = crawl_dir.dataset(WEBGRAPH)
 
     def list_nodes(snapshot: Snapshot) -> Nodes:
-        values = NodeValues(StoredGraph.of(dataset.folder, snapshot), options.value)
+        values = dump.NodeValues(StoredGraph.of(dataset.folder, snapshot), options.value)
         if options.group is not None and values.graph.nodes:
             sent, plan = _groups(runner, values, options.group, options)
         else:
@@ -74,41 +58,40 @@ def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> Node
 
 
 def _pages(
-    runner: Runner, values: NodeValues, options: NodeDumperOptions
-) -> tuple[Exchange[None], ListPlan]:
+    runner: Runner, values: dump.NodeValues, options: NodeDumperOptions
+) -> tuple[Exchange[None], listing.ListPlan]:
     parts = list(range(len(values.graph.nodes)))
-    counted = runner.run(partial(count_bins, values), parts, "nodedumper: count")
-    plan = plan_list(counted, options.top)
-    send = partial(send_listed, SendListJob(values, plan))
+    counted = runner.run(partial(listing.count_bins, values), parts, "nodedumper: count")
+    plan = listing.plan_list(counted, options.top)
+    send = partial(listing.send_listed, listing.SendListJob(values, plan))
     return runner.exchange(send, parts, _ranges(plan), "nodedumper: send"), plan
 
 
 def _groups(
-    runner: Runner, values: NodeValues, group: NodeGroup, options: NodeDumperOptions
-) -> tuple[Exchange[None], ListPlan]:
+    runner: Runner, values: dump.NodeValues, group: NodeGroup, options: NodeDumperOptions
+) -> tuple[Exchange[None], listing.ListPlan]:
     count = len(values.graph.nodes)
-    job = GroupJob(values, group, options.is_sum, count)
-    sent = runner.exchange(
-        partial(send_groups, job), list(range(count)), count, "nodedumper: send groups"
-    )
+    job = dump.GroupJob(values, group, options.is_sum, count)
+    send_groups = partial(dump.send_groups, job)
+    sent = runner.exchange(send_groups, list(range(count)), count, "nodedumper: send groups")
     addressed = [(number, number) for number in range(count)]
-    counted = sent.run(partial(count_groups, job), addressed, "nodedumper: count groups")
-    plan = plan_list(counted, options.top)
-    send = partial(list_groups, job, plan)
+    counted = sent.run(partial(dump.count_groups, job), addressed, "nodedumper: count groups")
+    plan = listing.plan_list(counted, options.top)
+    send = partial(dump.list_groups, job, plan)
     return sent.send(send, addressed, _ranges(plan), "nodedumper: send"), plan
 
 
-def _ranges(plan: ListPlan) -> int:
+def _ranges(plan: listing.ListPlan) -> int:
     return max(1, len(plan.kept))
 
 
 def _listed(sent: Exchange[None], row_counts: tuple[int, ...], options: NodeDumperOptions) -> Nodes:
     tasks = [(number, (number, rows)) for number, rows in enumerate(row_counts)]
     if options.output is None:
-        pairs = sent.run(take_list, tasks, "nodedumper: sort")
+        pairs = sent.run(dump.take_list, tasks, "nodedumper: sort")
         return list(chain.from_iterable(pairs))
     output = Folder(options.output)
-    job = WriteListJob(output, options.file_format, options.separator)
-    written = sent.run(partial(write_list, job), tasks, "nodedumper: sort")
+    job = dump.WriteListJob(output, options.file_format, options.separator)
+    written = sent.run(partial(dump.write_list, job), tasks, "nodedumper: sort")
     output.write(SUCCESS, b"")
     return sum(written)

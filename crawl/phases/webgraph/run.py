@@ -17,17 +17,11 @@ import numpy as np
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS
+from crawl.driver import segment_choice
 from crawl.driver.link_sites import find_link_sites, is_outgrown, sites_note
 from crawl.driver.merge_table import merge_table
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun, Published
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-    SegmentRule,
-    choose_new,
-    interrupted,
-    not_parsed,
-)
 from crawl.graph.settings import LINK_DELETE_GONE
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
@@ -78,18 +72,19 @@ def check(config: Config, options: WebGraphOptions) -> None:
     _renormalization(config, options)
 
 
-def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> ChosenSegments:
+def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> segment_choice.ChosenSegments:
     """The named segments, or every one that is parsed and not in the graph yet; raises UsageError
     where a named one cannot be meant, and NothingToDo where there is none."""
-    rule = SegmentRule(
-        lacks=partial(not_parsed, crawl_dir),
-        unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
+    rule = segment_choice.SegmentRule(
+        lacks=partial(segment_choice.not_parsed, crawl_dir),
+        unready=lambda segment: segment_choice.interrupted(crawl_dir, segment, PARSE_DATA),
         destination="the link graph",
         verb="take in",
         third_person="takes",
         participle="taken in",
     )
-    return choose_new(crawl_dir, WEBGRAPH, options.segments, rule, again=options.again)
+    names, again = options.segments, options.again
+    return segment_choice.choose_new(crawl_dir, WEBGRAPH, names, rule, again=again)
 
 
 @observed("webgraph")

@@ -59,7 +59,6 @@ def small_tasks() -> Iterator[None]:
         patch.setattr(ranking, "_EDGES_PER_TASK", 1)
         patch.setattr(listing, "_ROWS_PER_RANGE", 2)
         patch.setattr(common_crawl, "RANKS_AT_ONCE", 2)
-        patch.setattr(graph_dump, "RANKS_AT_ONCE", 2)
         yield
 
 

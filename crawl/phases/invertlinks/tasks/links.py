@@ -21,11 +21,7 @@ from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import LINKDB
 from crawl.parsing.anchors import UNFOLLOWABLE, are_followable
-from crawl.phases.invertlinks.settings import (
-    LINKDB_IGNORE_EXTERNAL_LINKS,
-    LINKDB_IGNORE_INTERNAL_LINKS,
-    LINKDB_MAX_ANCHOR_LENGTH,
-)
+from crawl.phases.invertlinks import settings
 from crawl.phases.invertlinks.tasks.origin import as_merged
 from crawl.rules.sites import Sites, decided
 from crawl.storage.folder import Folder
@@ -67,15 +63,15 @@ class LinkRules:
     def of(cls, config: Config, renormalization: Renormalization | None, sites: Sites) -> LinkRules:
         """What the properties say of the links of a crawl that have to do with these sites. Raises
         ConfigError where no link could be left."""
-        internal = config[LINKDB_IGNORE_INTERNAL_LINKS]
-        external = config[LINKDB_IGNORE_EXTERNAL_LINKS]
+        internal = config[settings.LINKDB_IGNORE_INTERNAL_LINKS]
+        external = config[settings.LINKDB_IGNORE_EXTERNAL_LINKS]
         if internal == "true" and external:
             raise ConfigError(
                 "linkdb.ignore.internal.links and linkdb.ignore.external.links are both true:"
                 " no link would be left"
             )
         ignores = decided(internal, is_one=sites.one_host is not None or external)
-        return cls(ignores, external, config[LINKDB_MAX_ANCHOR_LENGTH], renormalization)
+        return cls(ignores, external, config[settings.LINKDB_MAX_ANCHOR_LENGTH], renormalization)
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,15 +11,8 @@ import pyarrow as pa
 
 from crawl.graph.kernels.page_rank import Floats
 from crawl.model.arrow import as_array, optional_schema, strings
+from crawl.phases.webgraph.tasks import listing
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.listing import (
-    BinCounts,
-    ListPlan,
-    SendListJob,
-    count_bins,
-    send_listed,
-    sorted_list,
-)
 from crawl.phases.webgraph.tasks.nodes import sorted_distinct
 from crawl.phases.webgraph.values import ListFormat, NodeGroup, NodeValue
 from crawl.printable import json_text, printable
@@ -90,17 +83,17 @@ def send_groups(job: GroupJob, part: int, outbox: Outbox) -> None:
     outbox.send(GROUPED, rows, buckets_of(rows["name"], job.destinations))
 
 
-def count_groups(job: GroupJob, number: int, received: Received) -> BinCounts:
+def count_groups(job: GroupJob, number: int, received: Received) -> listing.BinCounts:
     """The values of the hosts or domains that a destination received, by bin."""
-    return count_bins(_received_groups(job, received), number)
+    return listing.count_bins(_received_groups(job, received), number)
 
 
 def list_groups(
-    job: GroupJob, plan: ListPlan, number: int, received: Received, outbox: Outbox
+    job: GroupJob, plan: listing.ListPlan, number: int, received: Received, outbox: Outbox
 ) -> None:
     """Sends those of them that may be listed to their ranges. They are gathered once more: a
     reader has no folder in the crawl to keep them in."""
-    send_listed(SendListJob(_received_groups(job, received), plan), number, outbox)
+    listing.send_listed(listing.SendListJob(_received_groups(job, received), plan), number, outbox)
 
 
 def _received_groups(job: GroupJob, received: Received) -> GroupValues:
@@ -131,7 +124,7 @@ class WriteListJob:
 def write_list(job: WriteListJob, task: tuple[int, int], received: Received) -> int:
     """Writes the file of a range, of which so many are listed; returns how many."""
     number, kept = task
-    rows = sorted_list(kept, received)
+    rows = listing.sorted_list(kept, received)
     suffix = {"text": "txt", "json": "jsonl", "parquet": "parquet"}[job.format.value]
     name = f"part-{number:05d}.{suffix}"
     if job.format is ListFormat.PARQUET:
@@ -158,4 +151,4 @@ def listed(rows: pa.Table) -> list[tuple[str, float]]:
 
 def take_list(task: tuple[int, int], received: Received) -> list[tuple[str, float]]:
     """The pairs of a range, for a short list."""
-    return listed(sorted_list(task[1], received))
+    return listed(listing.sorted_list(task[1], received))
