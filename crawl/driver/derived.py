@@ -6,7 +6,7 @@ is read. It tells only of what a crawl has: whoever never made a LinkDb is not t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from crawl.driver.behind import BehindTable
@@ -20,16 +20,11 @@ from crawl.model.derived_tables import (
     WEBGRAPH,
     WEBGRAPH_SCORES,
 )
-from crawl.model.table import Table
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import last_run
-from crawl.storage.manifest import (
-    COUNTED_CRAWLDB,
-    LOOKED_AT,
-    MADE_FROM_WEBGRAPH,
-    Snapshot,
-)
+from crawl.storage.manifest import COUNTED_CRAWLDB, LOOKED_AT, MADE_FROM_WEBGRAPH, Snapshot
 from crawl.storage.segments import FETCH, PARSE_DATA, Segment
+from crawl.storage.snapshot import Dataset
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,18 +202,20 @@ def _segments(count: int) -> str:
 def read_facts(crawl_dir: CrawlDir) -> DerivedFacts:
     """What manifests and notes say. A table whose pointer or manifest is damaged counts as one that
     is not there: `crawl check` tells of it."""
-    linkdb, graph = _current(crawl_dir, LINKDB), _current(crawl_dir, WEBGRAPH)
-    hostdb, index = _current(crawl_dir, HOSTDB), _current(crawl_dir, INDEX)
+    linkdb, graph, hostdb, index, hosts, domains = (
+        _current(crawl_dir.dataset(table))
+        for table in (LINKDB, WEBGRAPH, HOSTDB, INDEX, HOSTGRAPH, DOMAINGRAPH)
+    )
     segments = list(crawl_dir.segments.generated())
     phases = ("linkrank", "scoreupdater", "dedup", "clean")
     noted = {phase: last_run(crawl_dir, phase) for phase in phases}
     return DerivedFacts(
-        crawldb=_facts(_crawldb(crawl_dir)),
+        crawldb=_facts(_current(crawl_dir.crawldb)),
         linkdb=_facts(linkdb),
         webgraph=_facts(graph),
         has_scores=graph is not None and WEBGRAPH_SCORES.name in graph.attached,
-        hostgraph=_facts(_current(crawl_dir, HOSTGRAPH), MADE_FROM_WEBGRAPH),
-        domaingraph=_facts(_current(crawl_dir, DOMAINGRAPH), MADE_FROM_WEBGRAPH),
+        hostgraph=_facts(hosts, MADE_FROM_WEBGRAPH),
+        domaingraph=_facts(domains, MADE_FROM_WEBGRAPH),
         hostdb=_facts(hostdb, COUNTED_CRAWLDB),
         index=_facts(index, LOOKED_AT),
         fetched=_whole(segments, FETCH, (hostdb,)),
@@ -235,17 +232,9 @@ def behind_lines(crawl_dir: CrawlDir, steps: Iterable[str]) -> tuple[str, ...]:
     )
 
 
-def _crawldb(crawl_dir: CrawlDir) -> Snapshot | None:
-    return _read(crawl_dir.crawldb.current)
-
-
-def _current(crawl_dir: CrawlDir, table: Table) -> Snapshot | None:
-    return _read(crawl_dir.dataset(table).current)
-
-
-def _read(read: Callable[[], Snapshot | None]) -> Snapshot | None:
+def _current(dataset: Dataset) -> Snapshot | None:
     try:
-        return read()
+        return dataset.current()
     except StorageError:
         return None
 

@@ -6,23 +6,22 @@ Each cause is a counter of the phase's report; `few_left` names the one that wei
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from math import ceil
 
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
-from crawl.driver.few_left import LeftOut, few_left, keeps_them
+from crawl.driver.few_left import LeftOut, all_left_out, few_left, keeps_them
 from crawl.hints import command
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE
 
 _DAY_S = 86_400
 _URL_FILTERS = "the URL filters (urlfilter.order)"
-_Counts = Mapping[str, int]
 
 
-def generate_remarks(address: str, config: Config, counters: _Counts) -> list[str]:
+def generate_remarks(address: str, config: Config, counters: Counters) -> list[str]:
     """Why no URL was selected."""
     days = ceil(config[DB_FETCH_INTERVAL_DEFAULT] / _DAY_S)
     line = command("generate", address)
@@ -30,42 +29,28 @@ def generate_remarks(address: str, config: Config, counters: _Counts) -> list[st
     def selects(words: str) -> str:
         return f"`{line} {words}` selects them"
 
-    left_out = [
-        LeftOut(
-            _count(counters, "schedule_rejected"),
+    causes = {
+        "schedule_rejected": (
             "the schedule, as they are not due yet",
             f"`{line} --add-days {days}` selects what is due within {days} days",
         ),
-        LeftOut(_count(counters, "url_filters_rejected"), _URL_FILTERS, selects("--no-filter")),
-        LeftOut(
-            _count(counters, "wait_for_update"),
+        "url_filters_rejected": (_URL_FILTERS, selects("--no-filter")),
+        "wait_for_update": (
             "an earlier generate, which has put them on a list",
             f"fetch its segment and `{command('updatedb', address)}`",
         ),
-        LeftOut(_count(counters, "host_waits"), "their hosts, which are to be left alone for now"),
-        LeftOut(_count(counters, "expr_rejected"), "--expr"),
-        LeftOut(
-            _count(counters, "status_rejected"),
-            "generate.restrict.status",
-            selects("-D generate.restrict.status="),
-        ),
-        LeftOut(
-            _count(counters, "score_too_low"),
-            "generate.min.score",
-            selects("-D generate.min.score=0"),
-        ),
-        LeftOut(
-            _count(counters, "interval_rejected"),
-            "generate.min.interval",
-            selects("-D generate.min.interval=-1"),
-        ),
-        LeftOut(_count(counters, "trap.same_signature"), "repeating themselves, as traps do"),
-        LeftOut(_count(counters, "hosts_not_resolved"), "DNS, which does not know their hosts"),
-    ]
-    return few_left("URLs", _count(counters, "records"), 0, left_out)
+        "host_waits": ("their hosts, which are to be left alone for now", ""),
+        "expr_rejected": ("--expr", ""),
+        "status_rejected": ("generate.restrict.status", selects("-D generate.restrict.status=")),
+        "score_too_low": ("generate.min.score", selects("-D generate.min.score=0")),
+        "interval_rejected": ("generate.min.interval", selects("-D generate.min.interval=-1")),
+        "trap.same_signature": ("repeating themselves, as traps do", ""),
+        "hosts_not_resolved": ("DNS, which does not know their hosts", ""),
+    }
+    return few_left("URLs", counters["records"], 0, all_left_out(counters, "", causes))
 
 
-def fetch_remarks(address: str, counters: _Counts) -> list[str]:
+def fetch_remarks(address: str, counters: Counters) -> list[str]:
     """Why hardly a page was fetched."""
     every = shlex.quote("*")
     again = f"`{command('refresh', address, every, '--gone')}`, then"
@@ -73,23 +58,11 @@ def fetch_remarks(address: str, counters: _Counts) -> list[str]:
     def run(words: str) -> str:
         return f"`{command('run', address)} {words}`"
 
-    answers = {
-        name.removeprefix(_ANSWERS): count
-        for name, count in counters.items()
-        if name.startswith(_ANSWERS) and count
-    }
-    handed_back = {
-        name.removeprefix(_HANDED_BACK): count
-        for name, count in counters.items()
-        if name.startswith(_HANDED_BACK) and count
-    }
+    answers, handed_back = _by_name(counters, "answers."), _by_name(counters, "handed_back.")
     refused = answers.pop("address_refused", 0)
-    redirects = {
-        "external": "db.ignore.external.links",
-        "internal": "db.ignore.internal.links",
-    }
+    redirects = {"external": "db.ignore.external.links", "internal": "db.ignore.internal.links"}
     left_out = [
-        LeftOut(_count(counters, "robots_denied"), "robots.txt, which forbids them"),
+        LeftOut(counters["robots_denied"], "robots.txt, which forbids them"),
         LeftOut(
             refused,
             "http.filter.ipaddress.*, by which private and loopback addresses are not asked",
@@ -97,14 +70,14 @@ def fetch_remarks(address: str, counters: _Counts) -> list[str]:
         ),
         *(
             LeftOut(
-                _count(counters, f"redirects_dropped.{reason}"),
+                counters[f"redirects_dropped.{reason}"],
                 f"{name}, as they redirect and db.ignore.also.redirects is set",
                 f"{again} {run('-D db.ignore.also.redirects=false')} follows them",
             )
             for reason, name in redirects.items()
         ),
         LeftOut(
-            _count(counters, "redirects_dropped.filtered"),
+            counters["redirects_dropped.filtered"],
             f"{_URL_FILTERS}, which reject what they redirect to",
         ),
         *(
@@ -127,11 +100,9 @@ def fetch_remarks(address: str, counters: _Counts) -> list[str]:
             for reason, count in handed_back.items()
         ),
     ]
-    moved = _count(counters, "fetch_redir_temp") + _count(counters, "fetch_redir_perm")
-    dropped = sum(
-        _count(counters, f"redirects_dropped.{reason}") for reason in (*redirects, "filtered")
-    )
-    kept_count = _count(counters, "fetch_success") + _count(counters, "fetch_notmodified")
+    moved = counters["fetch_redir_temp"] + counters["fetch_redir_perm"]
+    dropped = sum(counters[f"redirects_dropped.{reason}"] for reason in (*redirects, "filtered"))
+    kept_count = counters["fetch_success"] + counters["fetch_notmodified"]
     kept_count += max(0, moved - dropped)
     total = kept_count + sum(each.count for each in left_out)
     return few_left("URLs", total, kept_count, left_out, "fetched")
@@ -144,17 +115,18 @@ def _answered(answer: str) -> str:
     return f"their servers, which answered {said}" if is_code else f"their servers: {said}"
 
 
-_ANSWERS, _HANDED_BACK = "answers.", "handed_back."
-
-
-def parse_remarks(address: str, segment: str, counters: _Counts) -> list[str]:
+def parse_remarks(address: str, segment: str, counters: Counters) -> list[str]:
     """Why no page was parsed, or no link of the pages is left."""
     again = command("parse", address, segment, "--reparse")
-    parsed = _count(counters, "parse.success") + _count(counters, "parse.success_redirect")
+
+    def keeps(words: str) -> str:
+        return keeps_them(f"{again} {words}")
+
+    parsed = counters["parse.success"] + counters["parse.success_redirect"]
     pages = [
-        LeftOut(_count(counters, "skipped.not_success"), "their fetch, which brought no page"),
+        LeftOut(counters["skipped.not_success"], "their fetch, which brought no page"),
         LeftOut(
-            _count(counters, "parse.failed_truncated"),
+            counters["parse.failed_truncated"],
             "parser.skip.truncated, as their bodies are not whole",
             f"`{again} -D parser.skip.truncated=false` parses them",
         ),
@@ -168,32 +140,23 @@ def parse_remarks(address: str, segment: str, counters: _Counts) -> list[str]:
             f"`{command('explain', address)} URL` tells why",
         ),
     ]
-    causes = {
-        "filtered": (_URL_FILTERS, "--no-filter"),
-        "internal": ("db.ignore.internal.links", "-D db.ignore.internal.links=false"),
-        "external": ("db.ignore.external.links", "-D db.ignore.external.links=false"),
-        "limit": ("db.max.outlinks.per.page", "-D db.max.outlinks.per.page=-1"),
-        "parser_limit": ("parser.html.outlinks.max", "-D parser.html.outlinks.max=100000"),
-        "too_long": ("db.max.outlink.length", "-D db.max.outlink.length=65536"),
-        "rel_nofollow": ("parse.outlinks.ignore.rel", "-D parse.outlinks.ignore.rel="),
+    links = {
+        "filtered": (_URL_FILTERS, keeps("--no-filter")),
+        "internal": ("db.ignore.internal.links", keeps("-D db.ignore.internal.links=false")),
+        "external": ("db.ignore.external.links", keeps("-D db.ignore.external.links=false")),
+        "limit": ("db.max.outlinks.per.page", keeps("-D db.max.outlinks.per.page=-1")),
+        "parser_limit": ("parser.html.outlinks.max", keeps("-D parser.html.outlinks.max=100000")),
+        "too_long": ("db.max.outlink.length", keeps("-D db.max.outlink.length=65536")),
+        "rel_nofollow": ("parse.outlinks.ignore.rel", keeps("-D parse.outlinks.ignore.rel=")),
         "page_nofollow": ("the pages themselves, which say nofollow", ""),
         "self": ("leading to the page that they are on", ""),
         "malformed": ("being no URLs", ""),
     }
-    links = [
-        LeftOut(
-            _count(counters, f"outlinks_dropped.{reason}"),
-            cause,
-            keeps_them(f"{again} {words}") if words else "",
-        )
-        for reason, (cause, words) in causes.items()
-    ]
-    total, kept_count = _count(counters, "outlinks"), _count(counters, "outlinks_kept")
+    kept_count = counters["outlinks_kept"] + counters["outlinks_dropped.duplicate"]
+    dropped = all_left_out(counters, "outlinks_dropped.", links)
     return [
-        *few_left("pages", _count(counters, "pages"), parsed, pages),
-        *few_left(
-            "links", total, kept_count + _count(counters, "outlinks_dropped.duplicate"), links
-        ),
+        *few_left("pages", counters["pages"], parsed, pages),
+        *few_left("links", counters["outlinks"], kept_count, dropped),
     ]
 
 
@@ -215,7 +178,9 @@ def no_links_remarks(crawl_dir: CrawlDir, phase: str, names: Sequence[str]) -> l
     return [line, *why]
 
 
-def pages_remarks(address: str, command_name: str, kept_count: int, counters: _Counts) -> list[str]:
+def pages_remarks(
+    address: str, command_name: str, kept_count: int, counters: Counters
+) -> list[str]:
     """Why no page was indexed or exported: `command_name` is the phase that says so."""
     causes = {
         "noindex": ("the pages themselves, which say noindex", ""),
@@ -225,10 +190,7 @@ def pages_remarks(address: str, command_name: str, kept_count: int, counters: _C
         "orphan": ("being orphans", ""),
         "not_fetched": ("not being fetched", ""),
         "not_parsed": ("not being parsed", f"`{command('parse', address)}` first"),
-        "not_in_crawldb": (
-            "not being in the CrawlDb",
-            f"`{command('updatedb', address)}` first",
-        ),
+        "not_in_crawldb": ("not being in the CrawlDb", f"`{command('updatedb', address)}` first"),
         "duplicate": ("being duplicates", f"`{command('dedup', address)}` compares them anew"),
         "not_modified": (
             "indexer.skip.notmodified",
@@ -239,20 +201,16 @@ def pages_remarks(address: str, command_name: str, kept_count: int, counters: _C
         "no_text": ("having no text", ""),
     }
     left_out = [
-        LeftOut(
-            _count(counters, f"skipped.{reason}") + _count(counters, f"deleted.{reason}"),
-            cause,
-            remedy,
-        )
+        LeftOut(counters[f"skipped.{reason}"] + counters[f"deleted.{reason}"], cause, remedy)
         for reason, (cause, remedy) in causes.items()
     ]
     total = kept_count + sum(each.count for each in left_out)
     return few_left("pages", total, kept_count, left_out)
 
 
-def merge_remarks(address: str, others: Sequence[str], counters: _Counts) -> list[str]:
+def merge_remarks(address: str, others: Sequence[str], counters: Counters) -> list[str]:
     """Why no link of other LinkDbs was taken in."""
-    links, filtered = _count(counters, "links"), _count(counters, "dropped.filtered")
+    links, filtered = counters["links"], counters["dropped.filtered"]
     if not links:
         return ["these LinkDbs have no links: their own `invertlinks` says why"]
     line = keeps_them(command("mergelinkdb", address, *others))
@@ -264,19 +222,26 @@ def merge_remarks(address: str, others: Sequence[str], counters: _Counts) -> lis
     )
 
 
-def scores_remarks(address: str, counters: _Counts) -> list[str]:
+def scores_remarks(address: str, counters: Counters) -> list[str]:
     """Why no URL has a score of the link graph."""
-    scored, cleared = _count(counters, "urls_scored"), _count(counters, "urls_cleared")
+    scored, cleared = counters["urls_scored"], counters["urls_cleared"]
     cause = "not being in the link graph (link.score.updater.clear.score is their score now)"
     remedy = f"`{command('webgraph', address)}` and `{command('linkrank', address)}` first"
     return few_left("URLs", scored + cleared, scored, [LeftOut(cleared, cause, remedy)])
 
 
-def _indexing_filters(counters: _Counts) -> str:
+def _indexing_filters(counters: Counters) -> str:
     prefix = "indexing_filters_dropped."
     names = [name.removeprefix(prefix) for name in sorted(counters) if name.startswith(prefix)]
     return f"indexing filters ({', '.join(names)})" if names else "indexing filters"
 
 
-def _count(counters: _Counts, name: str) -> int:
-    return counters.get(name, 0)
+def _by_name(counters: Counters, prefix: str) -> Counters:
+    """Those that are not zero whose names begin so, by the rest of their names."""
+    return Counters(
+        {
+            name.removeprefix(prefix): count
+            for name, count in counters.items()
+            if name.startswith(prefix) and count
+        }
+    )

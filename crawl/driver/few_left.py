@@ -5,8 +5,10 @@ A phase that has left everything out has done what it was told, and looks like o
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+
+from crawl.counters import Counters
 
 _NEARLY_ALL = 100
 """One of so many left is as good as none."""
@@ -38,6 +40,17 @@ def few_left(
         line += f": {main.count:,} were left out by {main.cause}"
         line += f"; {main.remedy}" if main.remedy else ""
     return [line]
+
+
+def all_left_out(
+    counters: Counters, prefix: str, causes: Mapping[str, tuple[str, str]]
+) -> list[LeftOut]:
+    """What was left out by each of these reasons, which are counted under names that begin so: its
+    cause, and the remedy."""
+    return [
+        LeftOut(counters[prefix + reason], cause, remedy)
+        for reason, (cause, remedy) in causes.items()
+    ]
 
 
 def keeps_them(line: str) -> str:

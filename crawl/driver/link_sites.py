@@ -55,6 +55,12 @@ def rules_before(base: Snapshot | None) -> Mapping[str, bool]:
     return rules
 
 
+def is_outgrown(base: Snapshot | None, decision: Mapping[str, bool]) -> bool:
+    """Whether `auto` has decided for a rule that it decided against for a snapshot."""
+    before = rules_before(base)
+    return any(value and before.get(name) is False for name, value in decision.items())
+
+
 def carried_note(base: Snapshot | None) -> dict[str, Any]:
     """What a new snapshot of the same links says of them."""
     return {} if base is None or SITES not in base.notes else {SITES: base.notes[SITES]}

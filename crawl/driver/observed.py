@@ -8,6 +8,7 @@ import functools
 import inspect
 import logging
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import partial
 from typing import ParamSpec, TypeVar
 
@@ -74,15 +75,13 @@ def _counts(counters: Counters) -> dict[str, object]:
     return {f"nutria.count.{name}": count for name, count in counters.most_common(60)}
 
 
+@dataclass(frozen=True, slots=True)
 class _PhaseObserver:
-    def __init__(
-        self, phase: str, crawl_dir: CrawlDir, runner: Runner, clock: Clock, meter: Meter | None
-    ) -> None:
-        self.phase = phase
-        self.crawl_dir = crawl_dir
-        self.runner = runner
-        self.clock = clock
-        self.meter = meter
+    phase: str
+    crawl_dir: CrawlDir
+    runner: Runner
+    clock: Clock
+    meter: Meter | None
 
     def begin(self) -> float:
         _log.info("%s begins", self.phase)

@@ -5,30 +5,18 @@ These are only looks at the crawl: a phase checks again when it holds the lock.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Protocol, TypeVar
+from collections.abc import Sequence
 
-from crawl.clock import Clock, SystemClock
+from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.config.properties import LOCK_STALE_AFTER
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.hints import command
-from crawl.operations.work import Work
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.lock import require_free
 from crawl.storage.segments import FETCH, GENERATE, segment_name
-from crawl.tables.runner import Runner
-
-
-class _Locking(Protocol):
-    @property
-    def steal_lock(self) -> bool: ...
-
-
-Options = TypeVar("Options", bound=_Locking)
-Result = TypeVar("Result")
 
 
 def require_unlocked(folder: Folder, config: Config, *, steal_lock: bool) -> None:
@@ -58,19 +46,3 @@ def require_folder(directory: CrawlDir) -> None:
     """Raises where the crawl's folder does not exist."""
     if not directory.folder.exists():
         raise UsageError(f"{directory.address}: no such crawl")
-
-
-def run_when_free(
-    work: Work,
-    options: Options,
-    folder: Folder,
-    run: Callable[[Runner, CrawlDir, Config, Options, Clock], Result],
-    *,
-    rows: int | None = None,
-) -> Result:
-    """Runs a phase that writes to the folder, where the crawl can be written and nobody else
-    writes there. `rows`: of what is read, where few are read faster in this process."""
-    work.directory.require_writable()
-    require_unlocked(folder, work.config, steal_lock=options.steal_lock)
-    with work.runner(rows=rows) as runner:
-        return run(runner, work.directory, work.config, options, work.clock)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from crawl.errors import NothingToDo, UsageError
 from crawl.hints import command
+from crawl.model.table import Table
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE, PARSE_DATA, Segment, segment_name
 
@@ -92,6 +93,18 @@ def choose_segments(
         else:
             choice.segments.append(segment)
     return choice
+
+
+def choose_new(
+    crawl_dir: CrawlDir, table: Table, names: Iterable[str], rule: SegmentRule, *, again: bool
+) -> ChosenSegments:
+    """The named segments, or every one that is ready and not in a table yet; raises what
+    `choose_segments` and `require_some` do."""
+    snapshot = crawl_dir.dataset(table).current()
+    inside = snapshot.applied if snapshot else {}
+    return require_some(
+        choose_segments(crawl_dir, names, inside, rule, again=again), crawl_dir, rule
+    )
 
 
 def require_some(choice: ChosenSegments, crawl_dir: CrawlDir, rule: SegmentRule) -> ChosenSegments:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.edges import EdgeBlock, EdgeBuckets
 
 Nodes = npt.NDArray[np.int64]
 
@@ -24,49 +20,11 @@ class GroupLinks:
     """How many edges of the page graph each stands for."""
 
 
-def group_step(block: EdgeBlock, group_of: Nodes, *, internal: bool = False) -> GroupLinks:
-    """The links between groups that the edges of one bucket make; those within a group only where
-    `internal`. `group_of` is the group of each node."""
-    return links_between(group_of[block.sources], group_of[block.destinations], internal=internal)
-
-
-def links_between(sources: Nodes, destinations: Nodes, *, internal: bool = False) -> GroupLinks:
-    """The links between groups, by those of the two ends of each edge."""
-    if not internal:
-        leaves = sources != destinations
-        sources, destinations = sources[leaves], destinations[leaves]
-    return summed_links(sources, destinations, np.ones(len(sources), dtype=np.int64))
-
-
-def merge_links(parts: Iterable[GroupLinks]) -> GroupLinks:
-    """What several buckets made, as one."""
-    every = list(parts)
-    none = np.zeros(0, dtype=np.int64)
-    return summed_links(
-        np.concatenate([none, *(part.sources for part in every)]),
-        np.concatenate([none, *(part.destinations for part in every)]),
-        np.concatenate([none, *(part.pages for part in every)]),
-    )
-
-
-def aggregate(
-    edges: EdgeBuckets, group_of: Nodes, group_count: int, *, internal: bool = False
-) -> tuple[ArrayEdges, GroupLinks]:
-    """The graph of groups, in which a link is there once, and how many links of pages each of its
-    edges stands for."""
-    buckets = range(len(edges.bounds) - 1)
-    links = merge_links(
-        group_step(edges.block(bucket), group_of, internal=internal) for bucket in buckets
-    )
-    return ArrayEdges.of(links.sources, links.destinations, group_count), links
-
-
-def sums_by_group(
-    values: npt.ArrayLike, group_of: Nodes, group_count: int
-) -> npt.NDArray[np.float64]:
-    """The sum of the nodes' values (their ranks) in each group."""
-    sums = np.bincount(group_of, weights=np.asarray(values), minlength=group_count)
-    return sums.astype(np.float64, copy=False)
+def links_between(sources: Nodes, destinations: Nodes) -> GroupLinks:
+    """The links between groups, by those of the two ends of each edge; none within a group."""
+    leaves = sources != destinations
+    ones = np.ones(int(leaves.sum()), dtype=np.int64)
+    return summed_links(sources[leaves], destinations[leaves], ones)
 
 
 def summed_links(sources: Nodes, destinations: Nodes, pages: Nodes) -> GroupLinks:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,21 +13,3 @@ class EdgeBlock(NamedTuple):
 
     sources: npt.NDArray[np.int64]
     destinations: npt.NDArray[np.int64]
-
-
-class EdgeBuckets(Protocol):
-    """A graph whose edges are stored by destination: each bucket owns a contiguous range of
-    nodes."""
-
-    @property
-    def node_count(self) -> int: ...
-
-    @property
-    def bounds(self) -> npt.NDArray[np.int64]:
-        """The first node of each bucket, and at the end the number of nodes."""
-        ...
-
-    def block(self, bucket: int) -> EdgeBlock:
-        """The edges into the nodes of a bucket, destinations ascending; multi-edges occur once
-        unless they count."""
-        ...

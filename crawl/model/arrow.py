@@ -31,6 +31,11 @@ def required_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
     return pa.schema([pa.field(name, kind, False) for name, kind in columns.items()])
 
 
+def optional_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
+    """A schema of columns that may have nulls."""
+    return pa.schema(columns)
+
+
 def with_all_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Rows as the schema has them, without metadata: a column that was not there yet when they
     were written is null."""

@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
-from types import TracebackType
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -65,11 +64,7 @@ class BucketTarget:
 def crawldb_target(folder: Folder, place: str, config: Config) -> BucketTarget:
     """Where new files of the CrawlDb go."""
     return BucketTarget(
-        CRAWLDB,
-        folder,
-        place,
-        config[CRAWLDB_ROW_GROUP_SIZE],
-        file_rows=config[CRAWLDB_FILE_ROWS],
+        CRAWLDB, folder, place, config[CRAWLDB_ROW_GROUP_SIZE], file_rows=config[CRAWLDB_FILE_ROWS]
     )
 
 
@@ -128,18 +123,11 @@ class BucketWriter:
     def __enter__(self) -> BucketWriter:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        fault: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._opened is None:
-            return
-        if kind is None:
+    def __exit__(self, kind: type[BaseException] | None, *fault: Any) -> None:
+        if self._opened is not None and kind is None:
             self._close()
-        else:
-            self._opened.__exit__(kind, fault, trace)
+        elif self._opened is not None:
+            self._opened.__exit__(kind, *fault)
 
 
 def write_bucket(

@@ -7,10 +7,9 @@ and a CSV cell that a spreadsheet would run as a formula gets an apostrophe.
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,8 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
-from crawl.storage.parquet import open_writer
 from crawl.tables.bucket_files import stored_groups
+from crawl.tables.dump_files import csv_line, write_dump
 from crawl.tables.exchange import Received
 from crawl.tables.matching import MATCHING
 from crawl.tables.slices import Slice
@@ -75,26 +74,8 @@ class DumpJob:
 def dump_slice(job: DumpJob, base: Slice, received: Received) -> int:
     """Writes the slice's wanted records; returns how many."""
     tables = _wanted(job, base, received)
-    first = next(tables, None)
-    if first is None:
-        return 0
-    place = "" if base.is_whole else f"-{base.place:05d}"
-    name = f"part-{base.bucket:05d}{place}.{_SUFFIX[job.format]}"
-    if job.format is DumpFormat.PARQUET:
-        with open_writer(job.output, name, CRAWLDB.schema, whole=True) as writer:
-            writer.write(first)
-            for table in tables:
-                writer.write(table)
-        return writer.rows
-    render = _RENDER[job.format]
-    rows = 0
-    with job.output.open_write(name, whole=True) as stream:
-        if job.format is DumpFormat.CSV:
-            stream.write(_csv_line(CSV_COLUMNS))
-        for table in (first, *tables):
-            rows += table.num_rows
-            stream.write(b"".join(render(url, datum) for url, datum in to_records(table)))
-    return rows
+    render = partial(_rendered, job.format)
+    return write_dump(job.output, job.format, CRAWLDB.schema, base, tables, render)
 
 
 def _wanted(job: DumpJob, base: Slice, received: Received) -> Iterator[pa.Table]:
@@ -125,17 +106,19 @@ CSV_COLUMNS = [
 ]
 
 
-def _csv_line(values: list[Any]) -> bytes:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(values)
-    return line.getvalue().encode()
+def _rendered(form: DumpFormat, tables: Iterable[pa.Table]) -> Iterator[bytes]:
+    if form is DumpFormat.CSV:
+        yield csv_line(CSV_COLUMNS)
+    render = _RENDER[form]
+    for table in tables:
+        yield b"".join(render(url, datum) for url, datum in to_records(table))
 
 
 def _as_csv(url: str, datum: CrawlDatum) -> bytes:
     record = as_record(url, datum)
     record["metadata"] = "|||".join(f"{key}:{value}" for key, value in datum.metadata.items())
     cells = (csv_cell(value) if isinstance(value, str) else value for value in record.values())
-    return _csv_line(list(cells))
+    return csv_line(cells)
 
 
 def _as_json(url: str, datum: CrawlDatum) -> bytes:
@@ -178,21 +161,10 @@ def record_paragraph(record: Mapping[str, Any]) -> str:
     return "\n".join(lines)
 
 
-def as_paragraph(url: str, datum: CrawlDatum) -> str:
-    """A record for people to read."""
-    return record_paragraph(as_record(url, datum))
-
-
 def _as_text(url: str, datum: CrawlDatum) -> bytes:
-    return (as_paragraph(url, datum) + "\n\n").encode()
+    return (record_paragraph(as_record(url, datum)) + "\n\n").encode()
 
 
-_SUFFIX = {
-    DumpFormat.PARQUET: "parquet",
-    DumpFormat.CSV: "csv",
-    DumpFormat.JSON: "jsonl",
-    DumpFormat.TEXT: "txt",
-}
 _RENDER: dict[DumpFormat, Callable[[str, CrawlDatum], bytes]] = {
     DumpFormat.CSV: _as_csv,
     DumpFormat.JSON: _as_json,

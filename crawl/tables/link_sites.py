@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -19,23 +18,22 @@ from crawl.urls.hosts import hosts_of
 _COLUMNS = ["url", "outlinks.list.element.url", "outlinks.list.element.tag"]
 
 
-@dataclass(frozen=True, slots=True)
-class SitesTask:
-    """Files of parsed pages that one task looks into."""
+_TASKS = 64
 
-    files: tuple[tuple[Folder, str], ...]
-
-
-def sites_tasks(files: Sequence[tuple[Folder, str]], tasks: int = 64) -> list[SitesTask]:
-    """The files dealt out to a number of tasks."""
-    return [SitesTask(tuple(files[number::tasks])) for number in range(min(tasks, len(files)))]
+PagesFiles = Sequence[tuple[Folder, str]]
+"""Files of parsed pages, by their folders and paths."""
 
 
-def find_sites(task: SitesTask) -> Sites:
+def sites_tasks(files: PagesFiles) -> list[PagesFiles]:
+    """The files dealt out to tasks."""
+    return [files[number::_TASKS] for number in range(min(_TASKS, len(files)))]
+
+
+def find_sites(files: PagesFiles) -> Sites:
     """The hosts of the pages that link and of what they link to; where there are several, the rest
     is not read."""
     found = Sites()
-    for folder, path in task.files:
+    for folder, path in files:
         with open_table(folder, path) as source:
             for group in each_group(source, _COLUMNS):
                 found = found | _sites_of(group)
@@ -51,10 +49,7 @@ def _sites_of(pages: pa.Table) -> Sites:
     linking = pc.list_parent_indices(lists).filter(followable).unique()
     targets = pc.struct_field(links, "url").filter(followable)
     pages_that_link = as_array(pages["url"]).take(linking)
-    return (
-        Sites().with_hosts(_names(hosts_of(targets))).with_hosts(_names(hosts_of(pages_that_link)))
-    )
-
-
-def _names(hosts: pa.Array[Any]) -> list[str]:
-    return strings(hosts.unique().drop_null())
+    found = Sites()
+    for urls in (targets, pages_that_link):
+        found = found.with_hosts(strings(hosts_of(urls).unique().drop_null()))
+    return found

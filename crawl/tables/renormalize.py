@@ -14,8 +14,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.config import Config
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.arrow import count_true, equals, fill_null
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
@@ -38,6 +40,19 @@ class Renormalization:
 
     normalizers: NormalizerChain | None
     filters: FilterChain | None
+
+    @classmethod
+    def from_config(
+        cls, config: Config, scope: Scope, normalize: bool, filter_urls: bool
+    ) -> Renormalization | None:
+        """The chains that the configuration names, as far as they are asked for; None where none
+        is."""
+        if not normalize and not filter_urls:
+            return None
+        return cls(
+            NormalizerChain.from_config(config, scope) if normalize else None,
+            FilterChain.from_config(config) if filter_urls else None,
+        )
 
     def of(self, urls: pa.Array[Any], counters: Counters) -> tuple[pa.Array[Any], pa.Array[Any]]:
         """The URLs in today's normal form, and which of them today's filters keep."""
@@ -78,10 +93,7 @@ def with_urls(rows: pa.Table, urls: pa.Array[Any]) -> pa.Table:
 
 
 def stored_rows(
-    records: StoredRecords,
-    base: Slice,
-    received: Received,
-    counters: Counters,
+    records: StoredRecords, base: Slice, received: Received, counters: Counters
 ) -> Iterator[pa.Table]:
     """A slice's old records in order of URL, those that moved into it included."""
 

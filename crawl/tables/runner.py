@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import chain
 from typing import Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -117,34 +119,25 @@ class InProcess:
         )
 
 
+@dataclass(slots=True)
 class _InMemory(Generic[Result]):
     """An exchange within this process."""
 
-    def __init__(
-        self,
-        runner: InProcess,
-        destinations: int,
-        send: Callable[[], list[Result]],
-        outboxes: Sequence[Outbox],
-        blocks: Sequence[Block] = (),
-    ) -> None:
-        self._runner = runner
-        self._destinations = destinations
-        self._send = send
-        self._outboxes = outboxes
-        self._blocks = blocks
-        self._results: list[Result] | None = None
-        self._received: dict[int, list[bytes]] = {}
+    _runner: InProcess
+    _destinations: int
+    _send: Callable[[], list[Result]]
+    _outboxes: Sequence[Outbox]
+    _blocks: Sequence[Block] = ()
+    _results: list[Result] | None = None
+    _received: dict[int, list[bytes]] = field(default_factory=dict)
 
     def results(self) -> list[Result]:
         if self._results is None:
             results = self._send()
-            for destination, block in self._blocks:
+            sent = (block for outbox in self._outboxes for block in outbox.blocks)
+            for destination, block in chain(self._blocks, sent):
+                assert 0 <= destination < self._destinations
                 self._received.setdefault(destination, []).append(block)
-            for outbox in self._outboxes:
-                for destination, block in outbox.blocks:
-                    assert 0 <= destination < self._destinations
-                    self._received.setdefault(destination, []).append(block)
             self._results = results
         return self._results
 
@@ -157,10 +150,7 @@ class _InMemory(Generic[Result]):
         return counts
 
     def run(
-        self,
-        function: Callable[[Task, Received], Any],
-        tasks: Sequence[Addressed[Task]],
-        step: str,
+        self, function: Callable[[Task, Received], Any], tasks: Sequence[Addressed[Task]], step: str
     ) -> list[Any]:
         given = [(task, self._at(destination)) for destination, task in tasks]
         return self._runner.run(OfTuple(function), given, step)

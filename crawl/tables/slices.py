@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 from crawl.model.arrow import Column
 from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.tables.bucket_files import Sized
 
 Numbers = npt.NDArray[np.int32]
 
@@ -121,7 +122,7 @@ class Slices:
         }
         found: list[Slice] = []
         for bucket in range(buckets):
-            groups = list(_gathered(stored.get(bucket, ()), gather_rows)) or [()]
+            groups = list(gathered(stored.get(bucket, ()), gather_rows)) or [()]
             first_row = 0
             for place, files in enumerate(groups):
                 end = groups[place + 1][0].first if place + 1 < len(groups) else None
@@ -166,16 +167,18 @@ class Slices:
         return [file for each in self.all for file in written.get(each.number, each.files)]
 
 
-def _gathered(files: Sequence[BucketFile], most: int) -> Iterator[tuple[BucketFile, ...]]:
-    gathered: tuple[BucketFile, ...] = ()
+def gathered(files: Iterable[Sized], most: int) -> Iterator[tuple[Sized, ...]]:
+    """Neighbours that have no more than so many rows together, or one alone that has more."""
+    found: list[Sized] = []
     rows = 0
     for file in files:
-        if gathered and rows + file.rows > most:
-            yield gathered
-            gathered, rows = (), 0
-        gathered, rows = (*gathered, file), rows + file.rows
-    if gathered:
-        yield gathered
+        if found and rows + file.rows > most:
+            yield tuple(found)
+            found, rows = [], 0
+        found.append(file)
+        rows += file.rows
+    if found:
+        yield tuple(found)
 
 
 def places_among(keys: pa.Array[Any], bounds: Sequence[str]) -> Numbers:

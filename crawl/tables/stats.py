@@ -31,10 +31,9 @@ class ColumnRange:
 
     def take(self, values: npt.NDArray[np.number]) -> None:
         if len(values):
-            self.count += len(values)
-            self.least = min(self.least, float(values.min()))
-            self.greatest = max(self.greatest, float(values.max()))
-            self.total += float(values.sum(dtype=np.float64))
+            total = float(values.sum(dtype=np.float64))
+            least, greatest = float(values.min()), float(values.max())
+            self.add(ColumnRange(len(values), least, greatest, total))
 
     def add(self, other: ColumnRange) -> None:
         self.count += other.count
@@ -124,9 +123,7 @@ def count_statuses(crawldb: Folder, file: BucketFile) -> Counters:
     return found
 
 
-def _thinned(
-    scores: list[npt.NDArray[np.float32]],
-) -> list[tuple[npt.NDArray[np.float32], float]]:
+def _thinned(scores: list[npt.NDArray[np.float32]]) -> list[tuple[npt.NDArray[np.float32], float]]:
     ordered = np.sort(np.concatenate(scores)) if scores else np.empty(0, dtype=np.float32)
     if len(ordered) <= _SCORES_KEPT:
         return [(ordered, 1.0)] if len(ordered) else []

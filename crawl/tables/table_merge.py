@@ -36,14 +36,6 @@ class MergeJob:
     they meet the stored one."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergeTaskResult:
-    """The slice's new files; none where no row is left."""
-
-    files: tuple[BucketFile, ...]
-    new_rows: int
-
-
 def delta_of(table: Table) -> RowKind:
     """New rows of a table, as they travel."""
     return RowKind(table.name, table.schema)
@@ -55,13 +47,14 @@ def send_delta(table: Table, rows: pa.Table, router: Router, outbox: Outbox) -> 
     outbox.send(delta_of(table), rows, slices)
 
 
-def merge_delta(job: MergeJob, base: Slice, received: Received) -> MergeTaskResult:
-    """Writes the slice anew: what is stored, and the new rows."""
+def merge_delta(job: MergeJob, base: Slice, received: Received) -> tuple[BucketFile, ...]:
+    """Writes the slice anew, with what is stored and the new rows: its new files, none where no
+    row is left."""
     new = received.row_count(delta_of(job.target.table))
     rows: Iterable[pa.Table] = _merged(job, base, received)
     if job.tidy is not None:
         rows = job.tidy(rows)
-    return MergeTaskResult(write_bucket(job.target, base.bucket, rows, base.rows + new), new)
+    return write_bucket(job.target, base.bucket, rows, base.rows + new)
 
 
 def _merged(job: MergeJob, base: Slice, received: Received) -> Iterator[pa.Table]:

@@ -108,7 +108,7 @@ def all_nodes(graph: StoredGraph) -> NodeRange:
 def by_scipy(graph: StoredGraph, kernel: LinkRank) -> tuple[Any, dict[str, float]]:
     """The same iterations with all edges in memory."""
     began = time.perf_counter()
-    blocks = [graph.block(part) for part in range(len(graph.nodes))]
+    blocks = [block for part in range(len(graph.nodes)) for block in graph.blocks(part)]
     to = np.concatenate([block.destinations for block in blocks])
     of = np.concatenate([block.sources for block in blocks])
     count = graph.node_count

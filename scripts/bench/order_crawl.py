@@ -17,11 +17,6 @@ from order_web import Floats, Nodes, Web
 
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.graph.aggregate import aggregate
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.domain_rank import domain_rank
-from crawl.graph.kernels.harmonic import harmonic_centrality
-from crawl.graph.kernels.page_rank import RankOptions, page_rank
 from crawl.graph.settings import LINK_ANALYZE_DOMAIN_DAMPING
 from crawl.interfaces.scoring import Links
 from crawl.interfaces.scoring_chain import ScoringChain
@@ -29,6 +24,11 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.model.status import Status
+from tests.graph.reference.aggregate import aggregate
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.domain_rank import domain_rank
+from tests.graph.reference.harmonic import harmonic_centrality
+from tests.graph.reference.page_rank import RankOptions, page_rank
 
 PLAIN = CrawlDatum(Status.LINKED, 0, fetch_interval=60)
 SEED = CrawlDatum(Status.INJECTED, 0, score=1.0)

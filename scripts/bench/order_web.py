@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.page_rank import RankOptions, page_rank
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.page_rank import RankOptions, page_rank
 
 Nodes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]

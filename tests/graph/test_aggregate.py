@@ -6,10 +6,10 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.graph.aggregate import aggregate, sums_by_group
-from crawl.graph.array_edges import ArrayEdges
 from tests.examples import scaled
 from tests.graph.graphs import Drawn, drawn_graphs
+from tests.graph.reference.aggregate import aggregate, sums_by_group
+from tests.graph.reference.array_edges import ArrayEdges
 
 
 @given(drawn_graphs(), st.booleans(), st.data())

@@ -4,6 +4,7 @@ Python."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import pyarrow as pa
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.model.arrow import strings
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.tables import PARSE_DATA
 from crawl.phases.webgraph import run as webgraph
 from crawl.phases.webgraph.options import WebGraphOptions
-from crawl.phases.webgraph.run import WebGraphResult
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import attempt_name
@@ -81,7 +82,7 @@ def add_parse(
 
 def build(
     directory: CrawlDir, options: WebGraphOptions | None = None, **settings: object
-) -> WebGraphResult:
+) -> Published:
     """Runs webgraph in this process."""
     config = Config.of({name.replace("__", "."): value for name, value in settings.items()})
     return webgraph.run(InProcess(), directory, config, options or WebGraphOptions(), SystemClock())
@@ -103,6 +104,12 @@ def nodes_of(graph: StoredGraph) -> dict[str, tuple[int, int, int]]:
     return found
 
 
+def edges_into(graph: StoredGraph, part: int) -> list[tuple[int, int]]:
+    """(source, destination) of the edges into the nodes of a file, in their order."""
+    blocks = [zip(*(ends.tolist() for ends in block), strict=True) for block in graph.blocks(part)]
+    return list(chain.from_iterable(blocks))
+
+
 def links_of(graph: StoredGraph) -> list[tuple[str, str]]:
     """(page, what it links to) of every edge, in the order in which they are stored."""
     urls = [
@@ -113,8 +120,7 @@ def links_of(graph: StoredGraph) -> list[tuple[str, str]]:
     ]
     found = []
     for part in range(len(graph.nodes)):
-        block = graph.block(part)
-        pairs = list(zip(block.destinations.tolist(), block.sources.tolist(), strict=True))
+        pairs = [(to, of) for of, to in edges_into(graph, part)]
         assert pairs == sorted(set(pairs)), "edges are sorted, and there once"
         first, end = graph.range_of(part)
         assert all(first <= to < end for to, _ in pairs)

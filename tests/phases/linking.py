@@ -10,13 +10,13 @@ import pyarrow as pa
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.derived_tables import LINKDB
 from crawl.model.tables import PARSE_DATA
 from crawl.phases.invertlinks import run as invertlinks
 from crawl.phases.invertlinks.linkdb import linkdb_of
 from crawl.phases.invertlinks.options import InvertLinksOptions
-from crawl.phases.invertlinks.run import InvertLinksResult
 from crawl.phases.mergelinkdb import run as mergelinkdb
 from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 from crawl.storage.crawl_dir import CrawlDir
@@ -101,7 +101,7 @@ def invert(
     filter: bool = False,
     again: bool = False,
     **settings: Any,
-) -> InvertLinksResult:
+) -> Published:
     options = InvertLinksOptions(
         segments, normalize=normalize, filter=filter, again=again, steal_lock=again
     )

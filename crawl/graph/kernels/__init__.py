@@ -1,2 +1,1 @@
-"""Kernels: what one step of an algorithm does to one bucket of edges, and the loop over all of
-them in this process."""
+"""Kernels: what one step of an algorithm does to one bucket of edges."""

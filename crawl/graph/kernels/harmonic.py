@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar, Protocol
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from crawl.graph.edges import EdgeBlock, EdgeBuckets
+from crawl.graph.edges import EdgeBlock
 
 Floats = npt.NDArray[np.float64]
 Balls = npt.NDArray[np.uint8]
@@ -44,51 +44,24 @@ class CentralityOptions:
     """Of the hashes."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class CentralityResult:
-    """The centrality of each node, and how many nodes reach it at all, itself included."""
-
-    centralities: Floats
-    reachable: Floats
-    distance: int
-    """At which no ball grew any more, or the largest allowed."""
-    is_exact: bool
-
-
-class BallCounter(Protocol):
-    """How balls are kept."""
-
-    @property
-    def unite(self) -> np.ufunc:
-        """What makes one ball of two."""
-        ...
-
-    def start(self, first: int, end: int) -> Balls:
-        """The balls of nodes that know only themselves."""
-        ...
-
-    def sizes(self, balls: Balls) -> Floats:
-        """How many nodes each ball has."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class ExactCounter:
     """A bit for every node of the graph."""
 
     node_count: int
     unite: ClassVar[np.ufunc] = np.bitwise_or
+    """What makes one ball of two."""
     name: ClassVar[str] = "exact"
 
     def start(self, first: int, end: int) -> Balls:
-        """Each node's own bit."""
+        """The balls of nodes that know only themselves: each node's own bit."""
         balls = np.zeros((end - first, (self.node_count + 7) // 8), dtype=np.uint8)
         nodes = np.arange(first, end)
         balls[nodes - first, nodes >> 3] = np.left_shift(1, nodes & 7)
         return balls
 
     def sizes(self, balls: Balls) -> Floats:
-        """The bits that are set."""
+        """How many nodes each ball has: the bits that are set."""
         counts: Floats = np.bitwise_count(balls).sum(axis=1, dtype=np.int64).astype(np.float64)
         return counts
 
@@ -133,9 +106,8 @@ class HyperLogLog:
         return estimates
 
 
-def error_of(precision: int) -> float:
-    """The relative standard deviation of a ball's size."""
-    return 1.04 / math.sqrt(1 << precision)
+BallCounter = ExactCounter | HyperLogLog
+"""How balls are kept."""
 
 
 def _of_empty(count: int) -> Floats:
@@ -177,36 +149,3 @@ def ball_step(
         united = counter.unite.reduceat(balls[sources[begin:end]], cuts, axis=0)
         grown[low:high] = counter.unite(grown[low:high], united)
     return nodes, grown
-
-
-def harmonic_centrality(
-    edges: EdgeBuckets, options: CentralityOptions | None = None
-) -> CentralityResult:
-    """The centrality of all nodes, computed in this process: a counter a node is in memory."""
-    options = options or CentralityOptions()
-    count = edges.node_count
-    is_exact = count < options.exact_below
-    counter: BallCounter = (
-        ExactCounter(count) if is_exact else HyperLogLog(options.precision, options.seed)
-    )
-    balls = counter.start(0, count)
-    sizes = counter.sizes(balls)
-    totals = np.zeros(count)
-    has_grown = np.ones(count, dtype=np.bool_)
-    distance = 0
-    while distance < options.max_distance and has_grown.any():
-        distance += 1
-        steps = [
-            ball_step(edges.block(bucket), balls, has_grown, counter)
-            for bucket in range(len(edges.bounds) - 1)
-        ]
-        has_grown = np.zeros(count, dtype=np.bool_)
-        for nodes, grown in steps:
-            changed = (grown != balls[nodes]).any(axis=1)
-            moved, news = nodes[changed], grown[changed]
-            reached = counter.sizes(news)
-            # an estimate may fall by rounding where it should stand still
-            totals[moved] += np.maximum(reached - sizes[moved], 0.0) / distance
-            balls[moved], sizes[moved] = news, reached
-            has_grown[moved] = True
-    return CentralityResult(totals, sizes, distance, is_exact)

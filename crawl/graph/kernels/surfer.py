@@ -1,5 +1,4 @@
-"""PageRank and distrust as kernels: the formulas of page_rank.py and trust_rank.py for whoever
-iterates over buckets."""
+"""PageRank and distrust as kernels, for whoever iterates over buckets."""
 
 from __future__ import annotations
 
@@ -51,9 +50,11 @@ class PageRank:
 
 @dataclass(frozen=True, slots=True)
 class Distrust:
-    """How near nodes are to denied ones along their links (see trust_rank.py). It runs on the
-    graph with all edges turned round, so that a node is given what its links lead to; the denied
-    nodes are those whose `voting` is 0."""
+    """How near nodes are to denied ones along their links: the chance that a surfer who follows
+    links from a node comes to a denied one before he gives up. It is 1 at denied nodes, high at
+    those that link to little else (Anti-TrustRank: who links to spam is spam; whom spam links to
+    cannot help it). It runs on the graph with all edges turned round, so that a node is given what
+    its links lead to; the denied nodes are those whose `voting` is 0."""
 
     most_iterations: int = 100
     damping: float = 0.85

@@ -27,7 +27,7 @@ class DuplicatesResult(PhaseResult):
 
 
 def run(work: Work, options: DedupOptions) -> DuplicatesResult:
-    from crawl.driver.prechecks import run_when_free
+    from crawl.driver.phase_run import run_when_free
     from crawl.phases.dedup import group_files
     from crawl.phases.dedup import run as driver
 

@@ -15,8 +15,7 @@ from functools import partial
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.driver.merge_table import merge_table
-from crawl.driver.rebucketing import in_buckets
+from crawl.driver.merge_table import in_buckets, merge_table
 from crawl.errors import Locked, StorageError
 from crawl.fetcher.hand_over import HandedOver
 from crawl.model.report import Report

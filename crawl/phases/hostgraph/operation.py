@@ -23,17 +23,17 @@ class HostGraphResult(PhaseResult):
 
 def run(work: Work, options: HostGraphOptions) -> HostGraphResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import run_when_free
+    from crawl.driver.phase_run import run_when_free
     from crawl.phases.hostgraph import run as driver
     from crawl.phases.linkrank.run import require_graph
 
     pages = require_graph(work.directory)
     lacking = behind_lines(work.directory, ("webgraph",))
-    folder = work.directory.dataset(driver.table_of(options.group)).folder
-    built = run_when_free(work, options, folder, driver.run, rows=pages.rows)
+    dataset = work.directory.dataset(driver.table_of(options.group))
+    built = run_when_free(work, options, dataset.folder, driver.run, rows=pages.rows)
     return HostGraphResult(
         **reported(built.report, remarks=(*lacking, *built.remarks, built.took_over)),
-        snapshot=built.graph.number,
+        snapshot=built.state.number,
         top=built.top,
     )
 

@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
 from crawl.errors import UsageError
-from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
+from crawl.graph.kernels.harmonic import BallCounter, CentralityOptions, ExactCounter, HyperLogLog
 from crawl.phases.hostgraph.options import Centrality
-from crawl.phases.hostgraph.tasks.centrality import (
-    CentralityJob,
-    CentralityTask,
-    CentralityTaskResult,
-    begin_centrality,
-    widen_balls,
-)
+from crawl.phases.hostgraph.tasks import centrality
 from crawl.phases.hostgraph.tasks.positions import (
     PieceValues,
     PositionsJob,
@@ -37,7 +31,7 @@ MAX_EXACT = 50_000
 
 def counter_of(
     node_count: int, method: Centrality | None, options: CentralityOptions
-) -> ExactCounter | HyperLogLog:
+) -> BallCounter:
     """How balls are kept in a graph of so many nodes."""
     if method is Centrality.EXACT and node_count > MAX_EXACT:
         raise UsageError(
@@ -59,15 +53,15 @@ class Central:
 def harmonic(
     runner: Runner,
     graph: StoredGraph,
-    counter: ExactCounter | HyperLogLog,
+    counter: BallCounter,
     scratch: Folder,
     parts: Sequence[range],
 ) -> Central:
     """The harmonic centrality of all nodes; `parts` are the files of each task."""
     most = CentralityOptions().max_distance
-    tasks = [CentralityTask(each) for each in parts]
-    job = CentralityJob(graph, counter, scratch)
-    function: Callable[[CentralityJob, CentralityTask], CentralityTaskResult] = begin_centrality
+    tasks = [centrality.CentralityTask(each) for each in parts]
+    job = centrality.CentralityJob(graph, counter, scratch)
+    function = centrality.begin_centrality
     paths: list[str] = []
     while True:
         step = f"harmonic centrality: distance {job.distance}"
@@ -85,7 +79,7 @@ def harmonic(
             pieces=tuple(task.rows for task in tasks if task.rows is not None),
             width=results[0].width,
         )
-        function = widen_balls
+        function = centrality.widen_balls
 
 
 def positions(
@@ -96,23 +90,13 @@ def positions(
     parts = list(range(len(pieces)))
     counted = runner.run(partial(count_bins, source), parts, f"{what}: count")
     plan = plan_list(counted, None)
-    job = PositionsJob(
-        source,
-        plan,
-        np.cumsum([0, *plan.kept], dtype=np.int64),
-        np.array([piece.first for piece in pieces], dtype=np.int64),
-    )
-    sent = runner.exchange(
-        partial(send_values, job), parts, max(1, len(plan.kept)), f"{what}: send"
-    )
-    positions = sent.send(
-        partial(send_positions, job),
-        [(number, number) for number in range(len(plan.kept))],
-        max(1, len(parts)),
-        f"{what}: sort",
-    )
-    return tuple(
-        positions.run(
-            partial(write_positions, job), [(part, part) for part in parts], f"{what}: positions"
-        )
-    )
+    ranges = len(plan.kept)
+    offsets = np.cumsum([0, *plan.kept], dtype=np.int64)
+    bounds = np.array([piece.first for piece in pieces], dtype=np.int64)
+    job = PositionsJob(source, plan, offsets, bounds)
+    sent = runner.exchange(partial(send_values, job), parts, max(1, ranges), f"{what}: send")
+    numbers = [(number, number) for number in range(ranges)]
+    sort = partial(send_positions, job)
+    positions = sent.send(sort, numbers, max(1, len(parts)), f"{what}: sort")
+    addressed = [(part, part) for part in parts]
+    return tuple(positions.run(partial(write_positions, job), addressed, f"{what}: positions"))

@@ -8,7 +8,7 @@ links (the same files, then a task a range) → PageRank (iterations) → harmon
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -17,11 +17,10 @@ import numpy.typing as npt
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.driver.observed import observed
-from crawl.driver.timing import timed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.errors import NoSnapshot
-from crawl.graph.kernels.harmonic import CentralityOptions, ExactCounter, HyperLogLog
+from crawl.graph.kernels.harmonic import BallCounter, CentralityOptions
 from crawl.graph.kernels.surfer import PageRank
 from crawl.graph.settings import HOSTGRAPH_HYPERBALL_PRECISION, LINK_ANALYZE_DAMPING_FACTOR
 from crawl.hints import command
@@ -30,20 +29,12 @@ from crawl.model.report import Report
 from crawl.model.table import Table
 from crawl.phases.hostgraph.options import HostGraphOptions
 from crawl.phases.hostgraph.ranking import counter_of, harmonic, positions
+from crawl.phases.hostgraph.tasks import links
 from crawl.phases.hostgraph.tasks.hosts import HostsJob, HostsTask, first_hosts, write_hosts
-from crawl.phases.hostgraph.tasks.links import (
-    LinkedTask,
-    SendLinksJob,
-    WriteLinksJob,
-    links_target,
-    send_links,
-    write_linked,
-    write_links,
-)
 from crawl.phases.linkrank.ranking import iterate
 from crawl.phases.linkrank.run import require_graph
 from crawl.phases.webgraph.remarks import hostgraph_remarks
-from crawl.phases.webgraph.tasks.edges import EdgesTask
+from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.names import (
     NamesJob,
@@ -71,14 +62,10 @@ _MAX_ITERATIONS = 500
 
 
 @dataclass(frozen=True, slots=True)
-class HostGraphResult:
-    """The published graph, its first hosts, and what was done."""
+class HostGraphResult(Published):
+    """The published graph, what was done, and its first hosts."""
 
-    graph: Snapshot
-    report: Report
-    top: tuple[dict[str, Any], ...]
-    remarks: tuple[str, ...]
-    took_over: str | None
+    top: tuple[dict[str, Any], ...] = ()
 
 
 def table_of(group: NodeGroup) -> Table:
@@ -110,12 +97,11 @@ def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: HostGraphOptions, clock: Clock
 ) -> HostGraphResult:
     """Makes the graph of hosts anew and publishes it."""
-    report = Report("hostgraph", clock.now_ms(), config.digest(), asdict(options))
+    phase = PhaseRun.begin("hostgraph", crawl_dir, config, options, clock)
+    report = phase.report
     require_graph(crawl_dir)
     pages, dataset = crawl_dir.dataset(WEBGRAPH), crawl_dir.dataset(table_of(options.group))
-    with crawl_dir.writing(
-        dataset, "hostgraph", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with phase.writing(dataset) as transaction:
         build = _Build(runner, transaction, report)
 
         def built_from(snapshot: Snapshot) -> tuple[Snapshot, StoredGraph]:
@@ -123,33 +109,30 @@ def run(
             stored = StoredGraph.of(pages.folder, snapshot)
             return snapshot, build.graph(stored, options.group)
 
-        with timed(report, "graph", clock):
+        with phase.timed("graph"):
             # nobody locks the link graph: anew where it is replaced and deleted meanwhile
             webgraph, graph = pages.reading(partial(require_graph, crawl_dir), built_from)
         kernel = PageRank(_MAX_ITERATIONS, config[LINK_ANALYZE_DAMPING_FACTOR], _TOLERANCE)
         precision = CentralityOptions(precision=config[HOSTGRAPH_HYPERBALL_PRECISION])
         counter = counter_of(graph.node_count, options.centrality, precision)
-        with timed(report, "ranks", clock):
+        with phase.timed("ranks"):
             ranked = build.ranked(graph, kernel, counter)
-        with timed(report, "write", clock):
+        with phase.timed("write"):
             files = build.written(graph, ranked, table_of(options.group))
             top = _first(runner, transaction, files, options.top)
         report.counters["edges"] = graph.edge_count
         report.counters[f"{options.group.value}s"] = graph.node_count
         report.details["webgraph_snapshot"] = webgraph.number
-        report.finished_ms = clock.now_ms()
-        published = transaction.publish(
+        published = phase.publish(
+            transaction,
             files,
-            report,
             buckets=max(1, len(files)),
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             notes={MADE_FROM_WEBGRAPH: webgraph.number},
             attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
         )
-        remarks = tuple(
-            hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
-        )
-        return HostGraphResult(published, report, top, remarks, transaction.lock.took_over)
+        told = hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
+        took_over = transaction.lock.took_over
+        return HostGraphResult(published, report, tuple(told), took_over, top=top)
 
 
 def _first(
@@ -180,64 +163,46 @@ class _Build:
         job = NamesJob(pages, group)
         sampled = self.runner.run(partial(sample_names, job), parts, "hostgraph: sample names")
         job = replace(job, bounds=bounds_of(sampled))
-        sent = self.runner.exchange(
-            partial(send_names, job), parts, len(job.bounds) + 1, "hostgraph: send names"
-        )
+        ranges = len(job.bounds) + 1
+        send = partial(send_names, job)
+        sent = self.runner.exchange(send, parts, ranges, "hostgraph: send names")
         for counters in sent.results():
             self.report.counters += counters
-        named = sent.send(
-            partial(write_names, scratch),
-            [(number, number) for number in range(len(job.bounds) + 1)],
-            max(1, len(parts)),
-            "hostgraph: names",
-        )
+        numbers = [(number, number) for number in range(ranges)]
+        write = partial(write_names, scratch)
+        named = sent.send(write, numbers, max(1, len(parts)), "hostgraph: names")
         names = named.results()
         bounds = np.cumsum([0, *(each.rows for each in names)], dtype=np.int64)
-        groups = named.run(
-            partial(number_pages, NumberJob(pages, scratch, bounds)),
-            [(part, part) for part in parts],
-            "hostgraph: number pages",
-        )
+        number = partial(number_pages, NumberJob(pages, scratch, bounds))
+        groups = named.run(number, [(part, part) for part in parts], "hostgraph: number pages")
+        place, firsts = self.transaction.scratch_place, bounds.tolist()
         tasks = [
-            LinkedTask(
-                part,
-                f"{self.transaction.scratch_place}/{each.path}",
-                int(bounds[part]),
-                int(bounds[part + 1]),
-            )
+            links.LinkedTask(part, firsts[part], firsts[part + 1], f"{place}/{each.path}")
             for part, each in enumerate(names)
             if each.rows
         ]
-        return self._linked(SendLinksJob(pages, scratch, tuple(groups), bounds), tasks)
+        return self._linked(links.SendLinksJob(pages, scratch, tuple(groups), bounds), tasks)
 
-    def _linked(self, job: SendLinksJob, tasks: list[LinkedTask]) -> StoredGraph:
+    def _linked(self, job: links.SendLinksJob, tasks: list[links.LinkedTask]) -> StoredGraph:
         folder, place = self.transaction.folder, self.transaction.place
         if not tasks:
             return StoredGraph(folder, ())
         parts = list(range(len(job.graph.nodes)))
-        sent = self.runner.exchange(
-            partial(send_links, job), parts, len(tasks), "hostgraph: send links"
-        )
+        send = partial(links.send_links, job)
+        sent = self.runner.exchange(send, parts, len(tasks), "hostgraph: send links")
         for counters in sent.results():
             self.report.counters += counters
-        counted = sent.send(
-            partial(write_links, WriteLinksJob(links_target(folder, place), job.bounds)),
-            [(task.part, EdgesTask(task.part, task.first, task.end)) for task in tasks],
-            len(tasks),
-            "hostgraph: links",
-        )
+        target = BucketTarget(HOSTGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
+        addressed = [(task.part, task) for task in tasks]
+        write = partial(links.write_links, links.WriteLinksJob(target, job.bounds))
+        counted = sent.send(write, addressed, len(tasks), "hostgraph: links")
         written = counted.results()
-        hosts = counted.run(
-            partial(write_linked, folder, self.transaction.scratch_place),
-            [(task.part, task) for task in tasks],
-            "hostgraph: count links",
-        )
-        edges = {each.file.bucket: each.file for each in written if each.file is not None}
+        count = partial(links.write_linked, folder, self.transaction.scratch_place)
+        hosts = counted.run(count, addressed, "hostgraph: count links")
+        edges = {file.bucket: file for file in written if file is not None}
         return StoredGraph(folder, tuple(hosts), edges)
 
-    def ranked(
-        self, graph: StoredGraph, kernel: PageRank, counter: ExactCounter | HyperLogLog
-    ) -> list[HostsTask]:
+    def ranked(self, graph: StoredGraph, kernel: PageRank, counter: BallCounter) -> list[HostsTask]:
         """Where the ranks of all hosts are."""
         scratch, runner = self.transaction.scratch, self.runner
         ranked = iterate(runner, RankJob(graph, kernel, scratch), rank_tasks(graph))

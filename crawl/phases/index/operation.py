@@ -20,7 +20,8 @@ def check(config: Config, options: IndexOptions) -> None:
 
 def run(work: Work, options: IndexOptions) -> IndexingResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import require_segments, run_when_free
+    from crawl.driver.phase_run import run_when_free
+    from crawl.driver.prechecks import require_segments
     from crawl.model.derived_tables import INDEX
     from crawl.phases.index import run as driver
     from crawl.phases.index.choice import choose

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypeVar
 
 import numpy as np
 
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_ROW_GROUP_SIZE
+from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.errors import NoSnapshot
 from crawl.hints import command
-from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import LINKDB
 from crawl.model.report import Report
 from crawl.phases.invertlinks.settings import LINKDB_MAX_INLINKS
@@ -21,9 +20,8 @@ from crawl.phases.invertlinks.tasks.merge import MergeLinksJob, merge_links
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Dataset, Transaction
-from crawl.tables.bucket_files import BucketTarget, largest_first
+from crawl.tables.bucket_files import BucketTarget, crawldb_target, largest_first
 from crawl.tables.exchange import Exchange
-from crawl.tables.renormalize import Renormalization
 from crawl.tables.slices import Slices
 
 Result = TypeVar("Result")
@@ -54,18 +52,6 @@ def reading_linkdb(
     return linkdb_of(crawl_dir).reading(partial(require_linkdb, crawl_dir), read, begin_anew)
 
 
-def renormalization_of(
-    config: Config, *, normalize: bool, filter_urls: bool
-) -> Renormalization | None:
-    """What is asked of both ends of a link."""
-    if not normalize and not filter_urls:
-        return None
-    return Renormalization(
-        NormalizerChain.from_config(config, Scope.LINKDB) if normalize else None,
-        FilterChain.from_config(config) if filter_urls else None,
-    )
-
-
 def buckets_wanted(crawl_dir: CrawlDir, config: Config, base: Snapshot | None) -> int:
     """The CrawlDb's number of buckets, so that both can be read side by side; the LinkDb's own
     where that cannot become so many."""
@@ -77,14 +63,8 @@ def buckets_wanted(crawl_dir: CrawlDir, config: Config, base: Snapshot | None) -
 
 
 def target_of(transaction: Transaction, config: Config) -> BucketTarget:
-    """Where new files of the LinkDb go."""
-    return BucketTarget(
-        LINKDB,
-        transaction.folder,
-        transaction.place,
-        config[CRAWLDB_ROW_GROUP_SIZE],
-        file_rows=config[CRAWLDB_FILE_ROWS],
-    )
+    """Where new files of the LinkDb go, which are as large as those of the CrawlDb."""
+    return replace(crawldb_target(transaction.folder, transaction.place, config), table=LINKDB)
 
 
 def merge_sent(

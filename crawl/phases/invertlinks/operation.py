@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -18,20 +18,14 @@ def check(config: Config, options: InvertLinksOptions) -> None:
 
 
 def run(work: Work, options: InvertLinksOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, run_when_free
+    from crawl.driver.phase_run import run_when_free
+    from crawl.driver.prechecks import require_segments
     from crawl.phases.invertlinks import run as driver
     from crawl.phases.invertlinks.linkdb import linkdb_of
 
-    directory = work.directory
-    require_segments(directory, options.segments)
-    driver.choose(directory, options)
-    inversion = run_when_free(work, options, linkdb_of(directory).folder, driver.run)
-    return phase_result(
-        inversion.report,
-        snapshot=inversion.linkdb.number,
-        segments=inversion.segments,
-        remarks=(*inversion.remarks, inversion.took_over),
-    )
+    require_segments(work.directory, options.segments)
+    driver.choose(work.directory, options)
+    return run_when_free(work, options, linkdb_of(work.directory).folder, driver.run).result()
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

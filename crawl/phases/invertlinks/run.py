@@ -7,64 +7,34 @@ Steps: send (a task some files of parse_data) → merge (a task a slice to which
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.config.properties import CRAWLDB_FILE_ROWS
+from crawl.driver import segment_choice
 from crawl.driver.empty_results import no_links_remarks
-from crawl.driver.few_left import LeftOut, few_left, keeps_them
-from crawl.driver.link_sites import find_link_sites, rules_before, sites_note
+from crawl.driver.few_left import all_left_out, few_left, keeps_them
+from crawl.driver.link_sites import find_link_sites, is_outgrown, sites_note
+from crawl.driver.merge_table import in_buckets
 from crawl.driver.observed import observed
-from crawl.driver.rebucketing import in_buckets
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-    SegmentRule,
-    choose_segments,
-    interrupted,
-    not_parsed,
-    require_some,
-)
-from crawl.driver.timing import timed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.hints import command
+from crawl.interfaces.urlnormalizer import Scope
+from crawl.model.derived_tables import LINKDB
 from crawl.model.report import Report
 from crawl.parsing.anchors import UNFOLLOWABLE
-from crawl.phases.invertlinks.linkdb import (
-    buckets_wanted,
-    linkdb_of,
-    merge_sent,
-    renormalization_of,
-    target_of,
-)
+from crawl.phases.invertlinks.linkdb import buckets_wanted, linkdb_of, merge_sent, target_of
 from crawl.phases.invertlinks.options import InvertLinksOptions
 from crawl.phases.invertlinks.settings import LINKDB_IGNORE_INTERNAL_LINKS
-from crawl.phases.invertlinks.tasks.links import (
-    LinkRules,
-    PagesFile,
-    SendLinksJob,
-    send_links,
-    send_links_tasks,
-)
+from crawl.phases.invertlinks.tasks import links
 from crawl.rules.sites import AUTO, Sites
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import PARSE_DATA, Segment
+from crawl.tables.renormalize import Renormalization
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class InvertLinksResult:
-    """The published state and what was done."""
-
-    linkdb: Snapshot
-    report: Report
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    """Lines about segments that were passed over, or are not whole."""
-    took_over: str | None
 
 
 def check(config: Config, options: InvertLinksOptions) -> None:
@@ -72,92 +42,67 @@ def check(config: Config, options: InvertLinksOptions) -> None:
     _rules(config, options, Sites())
 
 
-def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> ChosenSegments:
+def choose(crawl_dir: CrawlDir, options: InvertLinksOptions) -> segment_choice.ChosenSegments:
     """The named segments, or every one that is parsed and not in the LinkDb yet; raises
     UsageError where there is none, or a named one cannot be meant."""
-    snapshot = linkdb_of(crawl_dir).current()
-    inside = snapshot.applied if snapshot else {}
-    rule = SegmentRule(
-        lacks=partial(not_parsed, crawl_dir),
-        unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
+    rule = segment_choice.SegmentRule(
+        lacks=partial(segment_choice.not_parsed, crawl_dir),
+        unready=lambda segment: segment_choice.interrupted(crawl_dir, segment, PARSE_DATA),
         destination="the LinkDb",
         verb="invert",
         third_person="inverts",
         participle="inverted",
     )
-    choice = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
-    return require_some(choice, crawl_dir, rule)
+    return segment_choice.choose_new(crawl_dir, LINKDB, options.segments, rule, again=options.again)
 
 
-def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> LinkRules:
-    renormalization = renormalization_of(
-        config, normalize=options.normalize, filter_urls=options.filter
+def _rules(config: Config, options: InvertLinksOptions, sites: Sites) -> links.LinkRules:
+    renormalization = Renormalization.from_config(
+        config, Scope.LINKDB, options.normalize, options.filter
     )
-    return LinkRules.of(config, renormalization, sites)
+    return links.LinkRules.of(config, renormalization, sites)
 
 
 @observed("invertlinks")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InvertLinksOptions, clock: Clock
-) -> InvertLinksResult:
+) -> Published:
     """Inverts the segments and publishes a new snapshot of the LinkDb."""
-    report = Report("invertlinks", clock.now_ms(), config.digest(), asdict(options))
+    phase = PhaseRun.begin("invertlinks", crawl_dir, config, options, clock)
+    report = phase.report
     check(config, options)
-    dataset = linkdb_of(crawl_dir)
-    with crawl_dir.writing(
-        dataset, "invertlinks", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with phase.writing(linkdb_of(crawl_dir)) as transaction:
         choice = choose(crawl_dir, options)  # nobody else can invert them from here on
         update_context(segment=" ".join(choice.names))
         sites = find_link_sites(runner, transaction.base, choice.segments, "invertlinks")
         rules = _rules(config, options, sites)
         decision = _decision(config, rules)
         report.details.update(sites_note(sites, decision))
-        is_outgrown = rules_before(transaction.base).get(_INTERNAL) is False and (
-            decision.get(_INTERNAL) is True
-        )
         target = target_of(transaction, config)
         buckets = buckets_wanted(crawl_dir, config, transaction.base)
         base = in_buckets(runner, transaction.base, target, buckets, "invertlinks: rebucket")
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
-        with timed(report, "merge", clock):
-            sent = runner.exchange(
-                partial(send_links, SendLinksJob(rules, slices.router)),
-                send_links_tasks(_files(choice.segments, report)),
-                len(slices),
-                "invertlinks: send",
-            )
+        with phase.timed("merge"):
+            tasks = links.send_links_tasks(_files(choice.segments, report))
+            send = partial(links.send_links, links.SendLinksJob(rules, slices.router))
+            sent = runner.exchange(send, tasks, len(slices), "invertlinks: send")
+            outgrown = is_outgrown(transaction.base, decision)
             files = merge_sent(
-                sent,
-                slices,
-                target,
-                config,
-                report,
-                choice.again,
-                without_internal=is_outgrown,
+                sent, slices, target, config, report, choice.again, without_internal=outgrown
             )
-        report.finished_ms = clock.now_ms()
-        snapshot = transaction.publish(
-            files,
-            report,
-            buckets=buckets,
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=choice.names,
-            notes=sites_note(sites, decision),
+        note = sites_note(sites, decision)
+        linkdb = phase.publish(
+            transaction, files, buckets=buckets, applying=choice.names, notes=note
         )
-        remarks = (
-            *choice.remarks,
-            *_remarks(crawl_dir, decision, sites, choice.names, report),
-        )
-        return InvertLinksResult(
-            snapshot, report, choice.names, remarks, transaction.lock.took_over
-        )
+        told = _remarks(crawl_dir, decision, sites, choice.names, report)
+        remarks = (*choice.remarks, *told)
+        return Published(linkdb, report, remarks, transaction.lock.took_over, choice.names)
 
 
 _INTERNAL = "ignore_internal"
 
 
-def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
+def _decision(config: Config, rules: links.LinkRules) -> dict[str, bool]:
     """What was decided by looking at the crawl."""
     is_auto = config[LINKDB_IGNORE_INTERNAL_LINKS] == AUTO
     return {_INTERNAL: rules.ignore_internal} if is_auto else {}
@@ -187,39 +132,31 @@ def _remarks(
     if not counters["links"]:
         return [*remarks, *no_links_remarks(crawl_dir, "invertlinks", names)]
     again = command("invertlinks", crawl_dir.address, *names, "--again")
-    left_out = [
-        LeftOut(
-            counters["dropped.internal"],
+    causes = {
+        "internal": (
             "linkdb.ignore.internal.links (within a host)",
             keeps_them(f"{again} -D linkdb.ignore.internal.links=false"),
         ),
-        LeftOut(
-            counters["dropped.external"],
+        "external": (
             "linkdb.ignore.external.links (to other hosts)",
             keeps_them(f"{again} -D linkdb.ignore.external.links=false"),
         ),
-        LeftOut(
-            counters["dropped.filtered"],
-            "the URL filters (urlfilter.order)",
-            keeps_them(f"{again} --no-filter"),
-        ),
-        LeftOut(
-            counters[f"dropped.{UNFOLLOWABLE}"],
-            "their elements, which no reader can follow (link, script)",
-        ),
-    ]
+        "filtered": ("the URL filters (urlfilter.order)", keeps_them(f"{again} --no-filter")),
+        UNFOLLOWABLE: ("their elements, which no reader can follow (link, script)", ""),
+    }
+    left_out = all_left_out(counters, "dropped.", causes)
     kept_count = counters["links"] - sum(each.count for each in left_out)
     return remarks + few_left("links", counters["links"], kept_count, left_out)
 
 
-def _files(segments: list[Segment], report: Report) -> list[PagesFile]:
+def _files(segments: list[Segment], report: Report) -> list[links.PagesFile]:
     """Every file of parsed pages, oldest segment first; the report tells of them."""
-    files: list[PagesFile] = []
+    files: list[links.PagesFile] = []
     described = []
     for segment in segments:
         folder, manifest = segment.part_folder(PARSE_DATA), segment.require(PARSE_DATA)
         files += [
-            PagesFile(folder, file.path, file.rows, segment.name)
+            links.PagesFile(folder, file.path, file.rows, segment.name)
             for file in manifest.files
             if file.rows
         ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.linkrank.options import LinkRankOptions
@@ -19,18 +19,15 @@ def check(config: Config, options: LinkRankOptions) -> None:
 
 def run(work: Work, options: LinkRankOptions) -> PhaseResult:
     from crawl.driver.derived import behind_lines
-    from crawl.driver.prechecks import run_when_free
+    from crawl.driver.phase_run import run_when_free
     from crawl.model.derived_tables import WEBGRAPH
     from crawl.phases.linkrank import run as driver
 
     graph = driver.require_graph(work.directory)
     lacking = behind_lines(work.directory, ("webgraph",))
-    folder = work.directory.dataset(WEBGRAPH).folder
-    ranked = run_when_free(work, options, folder, driver.run, rows=graph.rows)
-    return phase_result(
-        ranked.report,
-        snapshot=ranked.graph.number,
-        remarks=(*ranked.remarks, *lacking, ranked.took_over),
+    dataset = work.directory.dataset(WEBGRAPH)
+    return run_when_free(work, options, dataset.folder, driver.run, rows=graph.rows).result(
+        *lacking
     )
 
 

@@ -16,26 +16,9 @@ from crawl.model.derived_tables import WEBGRAPH_EDGES
 from crawl.model.report import Report
 from crawl.phases.linkrank.name_lists import NameList
 from crawl.phases.linkrank.ranking import Ranked, iterate
-from crawl.phases.webgraph.tasks.domain_means import (
-    DomainMeansJob,
-    send_means,
-    send_sums,
-    write_beginnings,
-)
-from crawl.phases.webgraph.tasks.edges import (
-    EDGE_GROUP_ROWS,
-    EdgesJob,
-    EdgesTask,
-    write_edges,
-)
+from crawl.phases.webgraph.tasks import domain_means, marks
+from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS, EdgesJob, EdgesTask, write_edges
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.marks import (
-    MarkJob,
-    mark_nodes,
-    send_turned,
-    trust_nodes,
-    write_names,
-)
 from crawl.phases.webgraph.tasks.ranking import RankJob, RankTask, rank_tasks
 from crawl.storage.snapshot import Transaction
 from crawl.tables.bucket_files import BucketTarget
@@ -61,7 +44,7 @@ class PageRankRun:
     kernel: PageRank
     report: Report
     by_domain: bool = False
-    """Whether the surfer begins anew by domains (crawl/graph/kernels/domain_rank.py)."""
+    """Whether the surfer begins anew by domains (webgraph/tasks/domain_means.py)."""
 
     def ranked(self, names: NameLists) -> Ranked:
         """The ranks of all nodes."""
@@ -89,20 +72,14 @@ class PageRankRun:
     def _begun_by_domain(self, tasks: list[RankTask]) -> tuple[list[RankTask], float]:
         """Tasks that know where the surfer begins by the ranks that they have, and the sum of
         the beginnings."""
-        job = DomainMeansJob(self.graph, self.transaction.scratch, len(tasks))
-        numbers = range(len(tasks))
-        sent = self.runner.exchange(
-            partial(send_sums, job), list(enumerate(tasks)), len(tasks), "linkrank: sums of domains"
-        )
-        means = sent.send(
-            send_means,
-            [(number, number) for number in numbers],
-            len(tasks),
-            "linkrank: means of domains",
-        )
-        begun = means.run(
-            partial(write_beginnings, job), list(enumerate(tasks)), "linkrank: begin by domain"
-        )
+        job = domain_means.DomainMeansJob(self.graph, self.transaction.scratch, len(tasks))
+        numbered, count = list(enumerate(tasks)), len(tasks)
+        send = partial(domain_means.send_sums, job)
+        sent = self.runner.exchange(send, numbered, count, "linkrank: sums of domains")
+        addressed = [(number, number) for number in range(count)]
+        means = sent.send(domain_means.send_means, addressed, count, "linkrank: means of domains")
+        write = partial(domain_means.write_beginnings, job)
+        begun = means.run(write, numbered, "linkrank: begin by domain")
         return [
             replace(task, scores=None, teleport=each.teleport)
             for task, each in zip(tasks, begun, strict=True)
@@ -115,9 +92,9 @@ class PageRankRun:
         for stem, listed in (("seeds", names.seeds), ("denied", names.denied)):
             if listed is not None:
                 counters[f"{stem}_listed"] = listed.lines
-                paths[stem] = write_names(scratch, stem, listed.table(self.buckets))
-        job = MarkJob(self.graph, scratch, paths.get("seeds"), paths.get("denied"))
-        marked = self.runner.run(partial(mark_nodes, job), tasks, "linkrank: mark")
+                paths[stem] = marks.write_names(scratch, stem, listed.table(self.buckets))
+        job = marks.MarkJob(self.graph, scratch, paths.get("seeds"), paths.get("denied"))
+        marked = self.runner.run(partial(marks.mark_nodes, job), tasks, "linkrank: mark")
         seeds = sum(each.seeds for each in marked)
         if names.seeds is not None:
             if not seeds:
@@ -136,7 +113,7 @@ class PageRankRun:
         scratch = self.transaction.scratch
         done = iterate(self.runner, RankJob(self._turned(), kernel, scratch), tasks)
         self.report.counters["distrust_iterations"] = done.iterations
-        found = self.runner.run(partial(trust_nodes, scratch), done.tasks, "linkrank: trust")
+        found = self.runner.run(partial(marks.trust_nodes, scratch), done.tasks, "linkrank: trust")
         return [
             replace(task, scores=None, teleport=each.teleport, voting=each.voting)
             for task, each in zip(tasks, found, strict=True)
@@ -146,22 +123,13 @@ class PageRankRun:
         """The graph with every edge turned round, in files of the job's."""
         graph, transaction = self.graph, self.transaction
         parts = list(range(len(graph.nodes)))
-        sent = self.runner.exchange(
-            partial(send_turned, graph), parts, len(parts), "linkrank: turn edges"
-        )
+        send = partial(marks.send_turned, graph)
+        sent = self.runner.exchange(send, parts, len(parts), "linkrank: turn edges")
         target = BucketTarget(
             WEBGRAPH_EDGES, graph.folder, transaction.scratch_place, EDGE_GROUP_ROWS, "turned"
         )
-        written = sent.run(
-            partial(write_edges, EdgesJob(target, is_limited=False)),
-            [(part, EdgesTask(part, *graph.range_of(part))) for part in parts],
-            "linkrank: write turned edges",
-        )
-        return replace(
-            graph,
-            edges={
-                part: each.file
-                for part, each in zip(parts, written, strict=True)
-                if each.file is not None
-            },
-        )
+        tasks = [(part, EdgesTask(part, *graph.range_of(part))) for part in parts]
+        write = partial(write_edges, EdgesJob(target, is_limited=False))
+        written = sent.run(write, tasks, "linkrank: write turned edges")
+        files = [each.file for each in written if each.file is not None]
+        return replace(graph, edges={file.bucket: file for file in files})

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
 from crawl.graph.kernels.kernel import Sums
-from crawl.phases.webgraph.tasks.ranking import (
-    RankJob,
-    RankTask,
-    RankTaskResult,
-    begin_rank,
-    iterate_rank,
-)
+from crawl.phases.webgraph.tasks import ranking
 from crawl.tables.runner import Runner
 
 
@@ -21,19 +15,19 @@ from crawl.tables.runner import Runner
 class Ranked:
     """Tasks that know where the scores of their nodes are."""
 
-    tasks: list[RankTask]
+    tasks: list[ranking.RankTask]
     iterations: int
     sums: Sums
 
 
-def iterate(runner: Runner, job: RankJob, tasks: list[RankTask]) -> Ranked:
+def iterate(runner: Runner, job: ranking.RankJob, tasks: list[ranking.RankTask]) -> Ranked:
     """Iterates until the kernel is done. The vector of scores lies in files of the job's scratch
     folder; the driver adds up what tasks measured, and decides about a further iteration."""
     kernel, step = job.kernel, f"{job.kernel.name}: begin"
     iteration = 0
     if not tasks:
         return Ranked([], 0, {})
-    function: Callable[[RankJob, RankTask], RankTaskResult] = begin_rank
+    function = ranking.begin_rank
     pieces: list[str] = []
     while True:
         results = runner.run(partial(function, job), tasks, step)
@@ -47,7 +41,7 @@ def iterate(runner: Runner, job: RankJob, tasks: list[RankTask]) -> Ranked:
         job = replace(job, shares=tuple(each.shares for each in results), sums=sums)
         if iteration == kernel.most_iterations or (iteration and kernel.is_done(sums)):
             return Ranked(tasks, iteration, sums)
-        function = iterate_rank
+        function = ranking.iterate_rank
         iteration += 1
         step = f"{kernel.name}: iteration {iteration}"
 

@@ -6,26 +6,20 @@ nodes, with the edges into them) → write → publish.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
 from math import isfinite
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.driver.link_sites import carried_note
 from crawl.driver.observed import observed
-from crawl.driver.timing import timed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.errors import NoSnapshot, UsageError
+from crawl.graph import settings
 from crawl.graph.kernels.kernel import Sums
 from crawl.graph.kernels.link_rank import LinkRank
 from crawl.graph.kernels.surfer import PageRank
-from crawl.graph.settings import (
-    LINK_ANALYZE_DAMPING_FACTOR,
-    LINK_ANALYZE_DOMAIN_DAMPING,
-    LINK_ANALYZE_INITIAL_SCORE,
-    LINK_ANALYZE_NUM_ITERATIONS,
-)
 from crawl.hints import command
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_SCORES
 from crawl.model.report import Report
@@ -35,26 +29,15 @@ from crawl.phases.linkrank.pagerank import NameLists, PageRankRun
 from crawl.phases.linkrank.ranking import iterate
 from crawl.phases.webgraph.remarks import empty_graph_remarks
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.ranking import RankJob, rank_tasks, scores_target, write_scores
+from crawl.phases.webgraph.tasks.ranking import RankJob, rank_tasks, write_scores
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import note_run
 from crawl.storage.manifest import Snapshot
+from crawl.tables.bucket_files import BucketTarget
 from crawl.tables.runner import Runner
 
 RANKED_BY = "ranked_by"
 """The note of a snapshot with scores: how they came about."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinkRankResult:
-    """The graph with its scores, and what was done."""
-
-    graph: Snapshot
-    report: Report
-    iterations: int
-    sums: Sums
-    remarks: tuple[str, ...]
-    took_over: str | None
 
 
 def require_graph(crawl_dir: CrawlDir) -> Snapshot:
@@ -82,7 +65,9 @@ def require_scores(crawl_dir: CrawlDir) -> Snapshot:
 def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
     """What is to be computed; raises what is wrong with the options."""
     by_domain = options.by_domain
-    damping = config[LINK_ANALYZE_DOMAIN_DAMPING if by_domain else LINK_ANALYZE_DAMPING_FACTOR]
+    damping = config[
+        settings.LINK_ANALYZE_DOMAIN_DAMPING if by_domain else settings.LINK_ANALYZE_DAMPING_FACTOR
+    ]
     iterations = options.iterations
     if options.pagerank:
         usual = PageRank()
@@ -95,9 +80,9 @@ def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
     if options.tolerance is not None or options.seeds or options.deny or by_domain:
         raise UsageError("--seeds, --deny, --tolerance and --by-domain go with --pagerank")
     return LinkRank(
-        config[LINK_ANALYZE_NUM_ITERATIONS] if iterations is None else iterations,
+        config[settings.LINK_ANALYZE_NUM_ITERATIONS] if iterations is None else iterations,
         damping,
-        config[LINK_ANALYZE_INITIAL_SCORE],
+        config[settings.LINK_ANALYZE_INITIAL_SCORE],
     )
 
 
@@ -112,20 +97,18 @@ def lists_of(config: Config, options: LinkRankOptions) -> NameLists:
 @observed("linkrank")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: LinkRankOptions, clock: Clock
-) -> LinkRankResult:
+) -> Published:
     """Ranks the nodes and publishes the graph with their scores."""
-    report = Report("linkrank", clock.now_ms(), config.digest(), asdict(options))
+    phase = PhaseRun.begin("linkrank", crawl_dir, config, options, clock)
+    report = phase.report
     kernel, names = kernel_of(config, options), lists_of(config, options)
     require_graph(crawl_dir)
-    dataset = crawl_dir.dataset(WEBGRAPH)
-    with crawl_dir.writing(
-        dataset, "linkrank", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with phase.writing(crawl_dir.dataset(WEBGRAPH)) as transaction:
         base = transaction.base
         assert base is not None
         graph = StoredGraph.of(transaction.folder, base, counts_limited=kernel.counts_limited)
         job = RankJob(graph, kernel, transaction.scratch)
-        with timed(report, "iterations", clock):
+        with phase.timed("iterations"):
             if isinstance(kernel, PageRank):
                 surfer = PageRankRun(
                     runner, transaction, graph, base.buckets, kernel, report, options.by_domain
@@ -133,43 +116,32 @@ def run(
                 ranked = surfer.ranked(names)
             else:
                 ranked = iterate(runner, job, rank_tasks(graph))
-        with timed(report, "write", clock):
-            target = scores_target(transaction.folder, transaction.place)
-            scores = [
-                file
-                for files in runner.run(
-                    partial(write_scores, job, target), ranked.tasks, "linkrank: write"
-                )
-                for file in files
-            ]
+        with phase.timed("write"):
+            target = BucketTarget(
+                WEBGRAPH_SCORES, transaction.folder, transaction.place, stem="scores"
+            )
+            write = partial(write_scores, job, target)
+            scores = runner.run(write, ranked.tasks, "linkrank: write")
         report.counters["nodes"] = graph.node_count
         report.counters["edges"] = graph.edge_count
         report.counters["iterations"] = ranked.iterations
         report.details["sums"] = dict(ranked.sums)
-        report.finished_ms = clock.now_ms()
-        published = transaction.publish(
+        published = phase.publish(
+            transaction,
             base.files,
-            report,
             buckets=base.buckets,
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
             notes={
                 **carried_note(base),
                 RANKED_BY: {"kernel": kernel.name, "iterations": ranked.iterations},
             },
-            attached={**base.attached, WEBGRAPH_SCORES.name: scores},
+            attached={**base.attached, WEBGRAPH_SCORES.name: chain.from_iterable(scores)},
         )
         note_run(crawl_dir, "linkrank", webgraph=published.number)
-        return LinkRankResult(
-            published,
-            report,
-            ranked.iterations,
-            ranked.sums,
-            (
-                *_remarks(kernel, options, report, ranked.sums),
-                *empty_graph_remarks(crawl_dir, graph.edge_count),
-            ),
-            transaction.lock.took_over,
+        remarks = (
+            *_remarks(kernel, options, report, ranked.sums),
+            *empty_graph_remarks(crawl_dir, graph.edge_count),
         )
+        return Published(published, report, remarks, transaction.lock.took_over)
 
 
 def _remarks(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -11,16 +11,12 @@ from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 
 
 def run(work: Work, options: MergeLinkDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import run_when_free
+    from crawl.driver.phase_run import run_when_free
     from crawl.phases.invertlinks.linkdb import linkdb_of
     from crawl.phases.mergelinkdb import run as driver
 
-    directory = work.directory
-    driver.check(directory, work.config, options)
-    merge = run_when_free(work, options, linkdb_of(directory).folder, driver.run)
-    return phase_result(
-        merge.report, snapshot=merge.linkdb.number, remarks=(*merge.remarks, merge.took_over)
-    )
+    driver.check(work.directory, work.config, options)
+    return run_when_free(work, options, linkdb_of(work.directory).folder, driver.run).result()
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

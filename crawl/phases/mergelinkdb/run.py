@@ -8,26 +8,25 @@ bear the name of their crawl, so that no inversion of a segment takes them for i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.config.properties import CRAWLDB_FILE_ROWS
 from crawl.counters import Counters
 from crawl.driver.empty_results import merge_remarks
 from crawl.driver.link_sites import known_sites, rules_before, sites_note
+from crawl.driver.merge_table import in_buckets
 from crawl.driver.observed import observed
-from crawl.driver.rebucketing import in_buckets
-from crawl.driver.timing import timed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.errors import UsageError
-from crawl.model.report import Report
+from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases.invertlinks.linkdb import (
     buckets_wanted,
     linkdb_of,
     merge_sent,
-    renormalization_of,
     require_linkdb,
     target_of,
 )
@@ -43,16 +42,6 @@ from crawl.tables.exchange import Outbox
 from crawl.tables.renormalize import Renormalization
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Router, Slices
-
-
-@dataclass(frozen=True, slots=True)
-class MergeLinkDbResult:
-    """The published state and what was done."""
-
-    linkdb: Snapshot
-    report: Report
-    remarks: tuple[str, ...]
-    took_over: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +64,7 @@ _Other = tuple[CrawlDir, Snapshot]
 
 def check(crawl_dir: CrawlDir, config: Config, options: MergeLinkDbOptions) -> None:
     """Raises what is wrong with the settings or the LinkDbs, before anything is started."""
-    renormalization_of(config, normalize=options.normalize, filter_urls=options.filter)
+    _renormalization(config, options)
     _others(crawl_dir, config, options, linkdb_of(crawl_dir).current())
 
 
@@ -111,53 +100,45 @@ def _buckets(
     return buckets_wanted(crawl_dir, config, base)
 
 
+def _renormalization(config: Config, options: MergeLinkDbOptions) -> Renormalization | None:
+    return Renormalization.from_config(config, Scope.LINKDB, options.normalize, options.filter)
+
+
 @observed("mergelinkdb")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: MergeLinkDbOptions, clock: Clock
-) -> MergeLinkDbResult:
+) -> Published:
     """Takes the LinkDbs in and publishes a new snapshot."""
-    report = Report("mergelinkdb", clock.now_ms(), config.digest(), asdict(options))
-    renormalization = renormalization_of(
-        config, normalize=options.normalize, filter_urls=options.filter
-    )
-    with crawl_dir.writing(
-        linkdb_of(crawl_dir), "mergelinkdb", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    phase = PhaseRun.begin("mergelinkdb", crawl_dir, config, options, clock)
+    report = phase.report
+    renormalization = _renormalization(config, options)
+    with phase.writing(linkdb_of(crawl_dir)) as transaction:
         target = target_of(transaction, config)
 
         def merge(others: list[_Other]) -> tuple[list[BucketFile], int, dict[str, Any]]:
-            buckets = _buckets(
-                crawl_dir, config, transaction.base, [snapshot for _, snapshot in others]
-            )
+            snapshots = [snapshot for _, snapshot in others]
+            buckets = _buckets(crawl_dir, config, transaction.base, snapshots)
             base = in_buckets(runner, transaction.base, target, buckets, "mergelinkdb: rebucket")
             slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
-            sent = runner.exchange(
-                partial(_send, renormalization, slices.router),
-                _files(others),
-                len(slices),
-                "mergelinkdb: send",
-            )
+            send = partial(_send, renormalization, slices.router)
+            sent = runner.exchange(send, _files(others), len(slices), "mergelinkdb: send")
             merged = merge_sent(sent, slices, target, config, report)
             report.details["merged"] = [
                 {"crawl": other.address, "snapshot": snapshot.number, "links": snapshot.rows}
                 for other, snapshot in others
             ]
-            note = _merged_note(transaction.base, [snapshot for _, snapshot in others])
-            return merged, buckets, note
+            return merged, buckets, _merged_note(transaction.base, snapshots)
 
-        with timed(report, "merge", clock):
+        with phase.timed("merge"):
             # nobody locks the others: their writers may forget what is being read
             merged, buckets, note = read_while_kept(
                 lambda: _others(crawl_dir, config, options, transaction.base),
                 lambda others: all(linkdb_of(other).is_kept(state) for other, state in others),
                 merge,
             )
-        report.finished_ms = clock.now_ms()
-        snapshot = transaction.publish(
-            merged, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP], notes=note
-        )
+        linkdb = phase.publish(transaction, merged, buckets=buckets, notes=note)
         remarks = merge_remarks(crawl_dir.address, options.others, report.counters)
-        return MergeLinkDbResult(snapshot, report, tuple(remarks), transaction.lock.took_over)
+        return Published(linkdb, report, tuple(remarks), transaction.lock.took_over)
 
 
 def _merged_note(base: Snapshot | None, others: Sequence[Snapshot]) -> dict[str, Any]:

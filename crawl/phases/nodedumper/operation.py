@@ -10,11 +10,8 @@ from crawl.errors import UsageError
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.view import Cells, Note, View
 from crawl.operations.work import Work
-from crawl.phases.nodedumper.options import GraphDumpOptions, NodeDumperOptions
+from crawl.phases.nodedumper.options import GraphDumpOptions, NodeDumperOptions, Nodes
 from crawl.phases.webgraph.values import ListFormat
-
-Nodes = list[tuple[str, float]] | int
-"""The list, or how many lines of it were written."""
 
 
 def check_list(config: Config, options: NodeDumperOptions) -> None:
@@ -44,8 +41,7 @@ def run_list(work: Work, options: NodeDumperOptions) -> Nodes:
         make_room(folder, overwrite=options.overwrite)
         options = replace(options, output=folder.address)
     with work.runner(rows=graph.rows) as runner:
-        nodes = driver.run(runner, work.directory, options)
-    return list(nodes.listed) if options.output is None else nodes.rows
+        return driver.run(runner, work.directory, options)
 
 
 def run_graph(work: Work, options: GraphDumpOptions) -> tuple[int, int]:
@@ -58,8 +54,7 @@ def run_graph(work: Work, options: GraphDumpOptions) -> tuple[int, int]:
     output = Folder(absolute(options.output))
     make_room(output, overwrite=options.overwrite, own=driver.OWN_NAMES)
     with work.runner(rows=graph.rows) as runner:
-        written = driver.run(runner, work.directory, options.group, output)
-    return written.vertices, written.edges
+        return driver.run(runner, work.directory, options.group, output)
 
 
 def list_values(nodes: Nodes, asked: Asked) -> Any:

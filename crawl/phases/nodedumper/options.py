@@ -9,6 +9,9 @@ from typing import Annotated
 from crawl.operations.options import Face, Positive, option, selector
 from crawl.phases.webgraph.values import Combine, ListFormat, NodeGroup, NodeValue
 
+Nodes = list[tuple[str, float]] | int
+"""The list that was asked for, or how many lines of it were written."""
+
 
 @dataclass(frozen=True, slots=True)
 class NodeDumperOptions:

@@ -6,32 +6,16 @@ values). It reads what is published, without a lock, and writes nothing to the c
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
+from itertools import chain
 
 from crawl.driver.output_folder import SUCCESS, make_room
 from crawl.errors import UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank.run import require_graph, require_scores
-from crawl.phases.nodedumper.options import NodeDumperOptions
-from crawl.phases.webgraph.tasks.dump import (
-    GroupJob,
-    NodeValues,
-    WriteListJob,
-    count_groups,
-    list_groups,
-    send_groups,
-    take_list,
-    write_list,
-)
+from crawl.phases.nodedumper.options import NodeDumperOptions, Nodes
+from crawl.phases.webgraph.tasks import dump, listing
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.listing import (
-    ListPlan,
-    SendListJob,
-    count_bins,
-    plan_list,
-    send_listed,
-)
 from crawl.phases.webgraph.values import NodeGroup, NodeValue
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -41,14 +25,6 @@ from crawl.tables.runner import Runner
 
 MAX_PRINTED = 100_000
 """Longer lists are written to files."""
-
-
-@dataclass(frozen=True, slots=True)
-class NodeDumperResult:
-    """How many there are in the list; and the list, where it was written nowhere."""
-
-    rows: int
-    listed: tuple[tuple[str, float], ...] = ()
 
 
 def check(crawl_dir: CrawlDir, options: NodeDumperOptions) -> Snapshot:
@@ -61,13 +37,13 @@ def check(crawl_dir: CrawlDir, options: NodeDumperOptions) -> Snapshot:
     return require_scores(crawl_dir) if is_scored else require_graph(crawl_dir)
 
 
-def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> NodeDumperResult:
+def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> Nodes:
     """Lists the graph, in a folder that has room where one is named; anew where the graph was
     replaced meanwhile."""
     dataset = crawl_dir.dataset(WEBGRAPH)
 
-    def list_nodes(snapshot: Snapshot) -> NodeDumperResult:
-        values = NodeValues(StoredGraph.of(dataset.folder, snapshot), options.value)
+    def list_nodes(snapshot: Snapshot) -> Nodes:
+        values = dump.NodeValues(StoredGraph.of(dataset.folder, snapshot), options.value)
         if options.group is not None and values.graph.nodes:
             sent, plan = _groups(runner, values, options.group, options)
         else:
@@ -82,44 +58,40 @@ def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> Node
 
 
 def _pages(
-    runner: Runner, values: NodeValues, options: NodeDumperOptions
-) -> tuple[Exchange[None], ListPlan]:
+    runner: Runner, values: dump.NodeValues, options: NodeDumperOptions
+) -> tuple[Exchange[None], listing.ListPlan]:
     parts = list(range(len(values.graph.nodes)))
-    counted = runner.run(partial(count_bins, values), parts, "nodedumper: count")
-    plan = plan_list(counted, options.top)
-    send = partial(send_listed, SendListJob(values, plan))
+    counted = runner.run(partial(listing.count_bins, values), parts, "nodedumper: count")
+    plan = listing.plan_list(counted, options.top)
+    send = partial(listing.send_listed, listing.SendListJob(values, plan))
     return runner.exchange(send, parts, _ranges(plan), "nodedumper: send"), plan
 
 
 def _groups(
-    runner: Runner, values: NodeValues, group: NodeGroup, options: NodeDumperOptions
-) -> tuple[Exchange[None], ListPlan]:
+    runner: Runner, values: dump.NodeValues, group: NodeGroup, options: NodeDumperOptions
+) -> tuple[Exchange[None], listing.ListPlan]:
     count = len(values.graph.nodes)
-    job = GroupJob(values, group, options.is_sum, count)
-    sent = runner.exchange(
-        partial(send_groups, job), list(range(count)), count, "nodedumper: send groups"
-    )
+    job = dump.GroupJob(values, group, options.is_sum, count)
+    send_groups = partial(dump.send_groups, job)
+    sent = runner.exchange(send_groups, list(range(count)), count, "nodedumper: send groups")
     addressed = [(number, number) for number in range(count)]
-    counted = sent.run(partial(count_groups, job), addressed, "nodedumper: count groups")
-    plan = plan_list(counted, options.top)
-    send = partial(list_groups, job, plan)
+    counted = sent.run(partial(dump.count_groups, job), addressed, "nodedumper: count groups")
+    plan = listing.plan_list(counted, options.top)
+    send = partial(dump.list_groups, job, plan)
     return sent.send(send, addressed, _ranges(plan), "nodedumper: send"), plan
 
 
-def _ranges(plan: ListPlan) -> int:
+def _ranges(plan: listing.ListPlan) -> int:
     return max(1, len(plan.kept))
 
 
-def _listed(
-    sent: Exchange[None], row_counts: tuple[int, ...], options: NodeDumperOptions
-) -> NodeDumperResult:
+def _listed(sent: Exchange[None], row_counts: tuple[int, ...], options: NodeDumperOptions) -> Nodes:
     tasks = [(number, (number, rows)) for number, rows in enumerate(row_counts)]
     if options.output is None:
-        pairs = sent.run(take_list, tasks, "nodedumper: sort")
-        every = tuple(pair for some in pairs for pair in some)
-        return NodeDumperResult(len(every), every)
+        pairs = sent.run(dump.take_list, tasks, "nodedumper: sort")
+        return list(chain.from_iterable(pairs))
     output = Folder(options.output)
-    job = WriteListJob(output, options.file_format, options.separator)
-    written = sent.run(partial(write_list, job), tasks, "nodedumper: sort")
+    job = dump.WriteListJob(output, options.file_format, options.separator)
+    written = sent.run(partial(dump.write_list, job), tasks, "nodedumper: sort")
     output.write(SUCCESS, b"")
-    return NodeDumperResult(sum(written))
+    return sum(written)

@@ -10,7 +10,7 @@ from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 
 
 def run(work: Work, options: ScoreUpdaterOptions) -> PhaseResult:
-    from crawl.driver.prechecks import run_when_free
+    from crawl.driver.phase_run import run_when_free
     from crawl.phases.linkrank.run import require_scores
     from crawl.phases.scoreupdater import run as driver
 

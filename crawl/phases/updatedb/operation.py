@@ -18,7 +18,8 @@ def check(config: Config, options: UpdateDbOptions) -> None:
 
 
 def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, run_when_free
+    from crawl.driver.phase_run import run_when_free
+    from crawl.driver.prechecks import require_segments
     from crawl.phases.updatedb import run as driver
 
     directory = work.directory

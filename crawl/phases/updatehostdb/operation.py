@@ -10,7 +10,8 @@ from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 
 
 def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, run_when_free
+    from crawl.driver.phase_run import run_when_free
+    from crawl.driver.prechecks import require_segments
     from crawl.model.derived_tables import HOSTDB
     from crawl.phases.updatehostdb import run as driver
 

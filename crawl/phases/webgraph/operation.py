@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.webgraph.options import WebGraphOptions
@@ -17,19 +17,16 @@ def check(config: Config, options: WebGraphOptions) -> None:
 
 
 def run(work: Work, options: WebGraphOptions) -> PhaseResult:
-    from crawl.driver.prechecks import require_segments, run_when_free
+    from crawl.driver.phase_run import run_when_free
+    from crawl.driver.prechecks import require_segments
     from crawl.model.derived_tables import WEBGRAPH
     from crawl.phases.webgraph import run as driver
 
     require_segments(work.directory, options.segments)
     driver.choose(work.directory, options)
-    built = run_when_free(work, options, work.directory.dataset(WEBGRAPH).folder, driver.run)
-    return phase_result(
-        built.report,
-        snapshot=built.graph.number,
-        segments=built.segments,
-        remarks=(*built.remarks, built.took_over),
-    )
+    return run_when_free(
+        work, options, work.directory.dataset(WEBGRAPH).folder, driver.run
+    ).result()
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from crawl.driver.empty_results import no_links_remarks
-from crawl.driver.few_left import LeftOut, few_left, keeps_them
+from crawl.driver.few_left import all_left_out, few_left, keeps_them
 from crawl.driver.link_sites import known_sites
 from crawl.hints import command
 from crawl.model.report import Report
@@ -45,17 +45,15 @@ def webgraph_remarks(
     if not counters["links"]:
         return [*remarks, *no_links_remarks(crawl_dir, "webgraph", names)]
     again = keeps_them(f"{command('webgraph', crawl_dir.address, *names, '--again')} {_ALL_LINKS}")
-    left_out = [
-        LeftOut(counters[f"dropped.{reason}"], cause, remedy)
-        for reason, cause, remedy in (
-            ("internal_host", "link.ignore.internal.host", again),
-            ("internal_domain", "link.ignore.internal.domain", again),
-            ("limit_domain", "link.ignore.limit.domain", again),
-            ("limit_page", "link.ignore.limit.page", again),
-            ("filtered", "the URL filters (--filter)", ""),
-            (UNFOLLOWABLE, "their elements, which no reader can follow (link, script)", ""),
-        )
-    ]
+    causes = {
+        "internal_host": ("link.ignore.internal.host", again),
+        "internal_domain": ("link.ignore.internal.domain", again),
+        "limit_domain": ("link.ignore.limit.domain", again),
+        "limit_page": ("link.ignore.limit.page", again),
+        "filtered": ("the URL filters (--filter)", ""),
+        UNFOLLOWABLE: ("their elements, which no reader can follow (link, script)", ""),
+    }
+    left_out = all_left_out(counters, "dropped.", causes)
     return remarks + few_left("links", counters["links"], counters["links_counted"], left_out)
 
 

@@ -6,12 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from crawl.config import Config, Property
-from crawl.graph.settings import (
-    LINK_IGNORE_INTERNAL_DOMAIN,
-    LINK_IGNORE_INTERNAL_HOST,
-    LINK_IGNORE_LIMIT_DOMAIN,
-    LINK_IGNORE_LIMIT_PAGE,
-)
+from crawl.graph import settings
 from crawl.rules.sites import Sites, decided
 
 
@@ -29,10 +24,10 @@ class LinkRules:
         """What the properties say of the links of a crawl that have to do with these sites."""
         one_host, one_domain = sites.one_host is not None, sites.one_domain is not None
         return cls(
-            decided(config[LINK_IGNORE_INTERNAL_HOST], is_one=one_host),
-            decided(config[LINK_IGNORE_INTERNAL_DOMAIN], is_one=one_domain),
-            decided(config[LINK_IGNORE_LIMIT_PAGE], is_one=one_domain),
-            decided(config[LINK_IGNORE_LIMIT_DOMAIN], is_one=one_domain),
+            decided(config[settings.LINK_IGNORE_INTERNAL_HOST], is_one=one_host),
+            decided(config[settings.LINK_IGNORE_INTERNAL_DOMAIN], is_one=one_domain),
+            decided(config[settings.LINK_IGNORE_LIMIT_PAGE], is_one=one_domain),
+            decided(config[settings.LINK_IGNORE_LIMIT_DOMAIN], is_one=one_domain),
         )
 
     @property
@@ -42,9 +37,9 @@ class LinkRules:
 
 
 RULE_SETTINGS: Mapping[str, Property[str]] = {
-    "ignore_internal_host": LINK_IGNORE_INTERNAL_HOST,
-    "ignore_internal_domain": LINK_IGNORE_INTERNAL_DOMAIN,
-    "limit_page": LINK_IGNORE_LIMIT_PAGE,
-    "limit_domain": LINK_IGNORE_LIMIT_DOMAIN,
+    "ignore_internal_host": settings.LINK_IGNORE_INTERNAL_HOST,
+    "ignore_internal_domain": settings.LINK_IGNORE_INTERNAL_DOMAIN,
+    "limit_page": settings.LINK_IGNORE_LIMIT_PAGE,
+    "limit_domain": settings.LINK_IGNORE_LIMIT_DOMAIN,
 }
 """The property of each rule."""

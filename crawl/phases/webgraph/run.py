@@ -10,26 +10,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain, pairwise
 
 import numpy as np
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
-from crawl.driver.link_sites import find_link_sites, rules_before, sites_note
+from crawl.config.properties import CRAWLDB_BUCKETS, CRAWLDB_FILE_ROWS
+from crawl.driver import segment_choice
+from crawl.driver.link_sites import find_link_sites, is_outgrown, sites_note
 from crawl.driver.merge_table import merge_table
 from crawl.driver.observed import observed
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-    SegmentRule,
-    choose_segments,
-    interrupted,
-    not_parsed,
-    require_some,
-)
-from crawl.driver.timing import timed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.graph.settings import LINK_DELETE_GONE
-from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS
 from crawl.model.report import Report
@@ -37,10 +30,10 @@ from crawl.phases.webgraph.options import WebGraphOptions
 from crawl.phases.webgraph.remarks import webgraph_remarks
 from crawl.phases.webgraph.rules import RULE_SETTINGS, LinkRules
 from crawl.phases.webgraph.tasks.edges import (
+    EDGE_GROUP_ROWS,
     EdgesJob,
     EdgesTask,
     SendEdgesJob,
-    edges_target,
     send_edges,
     write_edges,
 )
@@ -60,7 +53,7 @@ from crawl.phases.webgraph.tasks.outlinks import (
 )
 from crawl.rules.sites import AUTO
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import BucketFile, Snapshot, in_order
+from crawl.storage.manifest import BucketFile, in_order
 from crawl.storage.segments import FETCH, PARSE_DATA, Segment
 from crawl.storage.snapshot import Transaction
 from crawl.tables.bucket_files import BucketTarget, largest_first
@@ -74,50 +67,35 @@ _PAGES_PER_FILE = 250_000
 """Most pages in a file of outlinks: a task has the links of one in memory."""
 
 
-@dataclass(frozen=True, slots=True)
-class WebGraphResult:
-    """The published graph and what was done."""
-
-    graph: Snapshot
-    report: Report
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    took_over: str | None
-
-
 def check(config: Config, options: WebGraphOptions) -> None:
     """Raises what is wrong with the settings, before anything is started."""
     _renormalization(config, options)
 
 
-def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> ChosenSegments:
+def choose(crawl_dir: CrawlDir, options: WebGraphOptions) -> segment_choice.ChosenSegments:
     """The named segments, or every one that is parsed and not in the graph yet; raises UsageError
     where a named one cannot be meant, and NothingToDo where there is none."""
-    snapshot = crawl_dir.dataset(WEBGRAPH).current()
-    inside = snapshot.applied if snapshot else {}
-    rule = SegmentRule(
-        lacks=partial(not_parsed, crawl_dir),
-        unready=lambda segment: interrupted(crawl_dir, segment, PARSE_DATA),
+    rule = segment_choice.SegmentRule(
+        lacks=partial(segment_choice.not_parsed, crawl_dir),
+        unready=lambda segment: segment_choice.interrupted(crawl_dir, segment, PARSE_DATA),
         destination="the link graph",
         verb="take in",
         third_person="takes",
         participle="taken in",
     )
-    choice = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
-    return require_some(choice, crawl_dir, rule)
+    names, again = options.segments, options.again
+    return segment_choice.choose_new(crawl_dir, WEBGRAPH, names, rule, again=again)
 
 
 @observed("webgraph")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: WebGraphOptions, clock: Clock
-) -> WebGraphResult:
+) -> Published:
     """Takes the segments in and publishes a new snapshot of the link graph."""
-    report = Report("webgraph", clock.now_ms(), config.digest(), asdict(options))
+    phase = PhaseRun.begin("webgraph", crawl_dir, config, options, clock)
+    report = phase.report
     renormalization = _renormalization(config, options)
-    dataset = crawl_dir.dataset(WEBGRAPH)
-    with crawl_dir.writing(
-        dataset, "webgraph", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with phase.writing(crawl_dir.dataset(WEBGRAPH)) as transaction:
         choice = choose(crawl_dir, options)  # nobody else can take them in from here on
         update_context(segment=" ".join(choice.names))
         base = transaction.base
@@ -125,35 +103,25 @@ def run(
         rules = LinkRules.of(config, sites)
         decision = _decision(config, rules)
         report.details.update(sites_note(sites, decision))
-        before = rules_before(base)
-        is_outgrown = any(value and before.get(name) is False for name, value in decision.items())
-        build = _Build(
-            runner, transaction, config, rules, report, _buckets(crawl_dir, transaction, config)
-        )
-        with timed(report, "outlinks", clock):
-            outlinks = build.outlinks(
-                _segment_files(choice.segments, config[LINK_DELETE_GONE]),
-                renormalization,
-                anew=is_outgrown,
-            )
-        with timed(report, "graph", clock):
+        buckets = _buckets(crawl_dir, transaction, config)
+        build = _Build(runner, transaction, config, rules, report, buckets)
+        with phase.timed("outlinks"):
+            files = _segment_files(choice.segments, config[LINK_DELETE_GONE])
+            outlinks = build.outlinks(files, renormalization, anew=is_outgrown(base, decision))
+        with phase.timed("graph"):
             nodes, edges = build.graph(outlinks)
         report.counters["nodes"] = sum(file.rows for file in nodes)
-        report.finished_ms = clock.now_ms()
-        graph = transaction.publish(
+        graph = phase.publish(
+            transaction,
             nodes,
-            report,
-            buckets=build.buckets,
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+            buckets=buckets,
             applying=choice.names,
             attached={WEBGRAPH_OUTLINKS.name: outlinks, WEBGRAPH_EDGES.name: edges},
             notes=sites_note(sites, decision),
         )
-        remarks = (
-            *choice.remarks,
-            *webgraph_remarks(crawl_dir, decision, sites, choice.names, report),
-        )
-        return WebGraphResult(graph, report, choice.names, remarks, transaction.lock.took_over)
+        told = webgraph_remarks(crawl_dir, decision, sites, choice.names, report)
+        remarks = (*choice.remarks, *told)
+        return Published(graph, report, remarks, transaction.lock.took_over, choice.names)
 
 
 def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
@@ -171,12 +139,7 @@ def _buckets(crawl_dir: CrawlDir, transaction: Transaction, config: Config) -> i
 
 
 def _renormalization(config: Config, options: WebGraphOptions) -> Renormalization | None:
-    if not options.normalize and not options.filter:
-        return None
-    return Renormalization(
-        NormalizerChain.from_config(config, Scope.DEFAULT) if options.normalize else None,
-        FilterChain.from_config(config) if options.filter else None,
-    )
+    return Renormalization.from_config(config, Scope.DEFAULT, options.normalize, options.filter)
 
 
 _SOURCES = {FETCH: OutlinksSource.FETCHES, PARSE_DATA: OutlinksSource.PAGES}
@@ -210,24 +173,21 @@ class _Build:
     ) -> tuple[BucketFile, ...]:
         """The files of the table of outlinks, with what the segments bring; `anew`: what it has is
         asked the rules again."""
+        folder, place = self.transaction.folder, self.transaction.place
         base = outlinks_view(self.transaction.base) if self.transaction.base else None
         file_rows = min(_PAGES_PER_FILE, self.config[CRAWLDB_FILE_ROWS])
         if base is not None and anew:
-            folder, source = self.transaction.folder, OutlinksSource.STORED
-            stored = [SegmentFile(folder, file.path, file.rows, source) for file in base.files]
+            stored = [
+                SegmentFile(folder, file.path, file.rows, OutlinksSource.STORED)
+                for file in base.files
+            ]
             files, base = [*stored, *files], None
         slices = Slices.to_write(base, self.buckets, file_rows)
         target = BucketTarget(
-            WEBGRAPH_OUTLINKS,
-            self.transaction.folder,
-            self.transaction.place,
-            stem="outlinks",
-            file_rows=file_rows,
+            WEBGRAPH_OUTLINKS, folder, place, stem="outlinks", file_rows=file_rows
         )
-        job = SendOutlinksJob(self.rules, slices.router, renormalization)
-        sent = self.runner.exchange(
-            partial(send_outlinks, job), files, len(slices), "webgraph: send"
-        )
+        send = partial(send_outlinks, SendOutlinksJob(self.rules, slices.router, renormalization))
+        sent = self.runner.exchange(send, files, len(slices), "webgraph: send")
         for counters in sent.results():
             self.report.counters += counters
         merged = merge_table(sent, MergeJob(target, newest_outlinks), slices, "webgraph: outlinks")
@@ -242,39 +202,24 @@ class _Build:
         slices = Slices.to_write(self.transaction.base, self.buckets, file_rows)
         files = [OutlinksFile(number, file) for number, file in enumerate(outlinks)]
         addressed = [(task.number, task) for task in largest_first(files)]
-        sent = self.runner.exchange(
-            partial(send_endpoints, SendEndpointsJob(folder, slices.router)),
-            files,
-            len(slices),
-            "webgraph: send nodes",
-        )
+        send = partial(send_endpoints, SendEndpointsJob(folder, slices.router))
+        sent = self.runner.exchange(send, files, len(slices), "webgraph: send nodes")
         target = BucketTarget(WEBGRAPH, folder, place, stem="nodes", file_rows=file_rows)
-        numbered = sent.send(
-            partial(write_nodes, target),
-            [(each.number, each) for each in slices.all],
-            max(1, len(files)),
-            "webgraph: nodes",
-        )
+        every = [(each.number, each) for each in slices.all]
+        write = partial(write_nodes, target)
+        numbered = sent.send(write, every, max(1, len(files)), "webgraph: nodes")
         written = numbered.results()
-        nodes = in_order(file for result in written for file in result.files)
-        offsets = np.cumsum([0, *(result.rows for result in written)], dtype=np.int64)
+        nodes = in_order(chain.from_iterable(written))
+        rows = (sum(file.rows for file in files_of_slice) for files_of_slice in written)
+        offsets = np.cumsum([0, *rows], dtype=np.int64)
         bounds = np.cumsum([0, *(file.rows for file in nodes)], dtype=np.int64)
-        job = SendEdgesJob(folder, self.rules, offsets, bounds)
-        links = numbered.send(
-            partial(send_edges, job), addressed, max(1, len(nodes)), "webgraph: send edges"
-        )
-        parts = sorted(
-            (
-                EdgesTask(part, int(bounds[part]), int(bounds[part + 1]))
-                for part in range(len(nodes))
-            ),
-            key=lambda task: task.first - task.end,
-        )
-        edges = links.run(
-            partial(write_edges, EdgesJob(edges_target(folder, place), self.rules.is_limited)),
-            [(task.part, task) for task in parts],
-            "webgraph: edges",
-        )
+        link = partial(send_edges, SendEdgesJob(folder, self.rules, offsets, bounds))
+        links = numbered.send(link, addressed, max(1, len(nodes)), "webgraph: send edges")
+        ends = pairwise(bounds.tolist())
+        tasks = largest_first(EdgesTask(part, *nodes_of) for part, nodes_of in enumerate(ends))
+        target = BucketTarget(WEBGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
+        store = partial(write_edges, EdgesJob(target, self.rules.is_limited))
+        edges = links.run(store, [(task.part, task) for task in tasks], "webgraph: edges")
         for result in edges:
             self.report.counters += result.counters
         return nodes, [result.file for result in edges if result.file is not None]

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.domain_rank import domain_rank, mean_ranks
-from crawl.graph.kernels.page_rank import RankOptions, page_rank
 from tests.examples import scaled
 from tests.graph.graphs import Drawn, drawn_graphs
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.domain_rank import domain_rank, mean_ranks
+from tests.graph.reference.page_rank import RankOptions, page_rank
 
 EXACTLY = RankOptions(damping=0.7, tolerance=1e-12, max_iterations=500)
 

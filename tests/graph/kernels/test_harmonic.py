@@ -5,16 +5,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from crawl.graph.array_edges import ArrayEdges
 from crawl.graph.kernels import harmonic
-from crawl.graph.kernels.harmonic import (
-    CentralityOptions,
-    HyperLogLog,
-    error_of,
-    harmonic_centrality,
-)
+from crawl.graph.kernels.harmonic import CentralityOptions, HyperLogLog
 from tests.examples import scaled
 from tests.graph.graphs import Drawn, drawn_graphs, power_law
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.harmonic import error_of, harmonic_centrality
 
 
 @given(drawn_graphs())

@@ -7,15 +7,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.page_rank import (
+from tests.examples import scaled
+from tests.graph.graphs import Drawn, drawn_graphs, power_law
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.page_rank import (
     RankOptions,
     out_degrees,
     page_rank,
     teleport_to,
 )
-from tests.examples import scaled
-from tests.graph.graphs import Drawn, drawn_graphs, power_law
 
 EXACTLY = RankOptions(tolerance=1e-12, max_iterations=500)
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.page_rank import RankOptions, page_rank, teleport_to
-from crawl.graph.kernels.trust_rank import distrust, trust_rank
 from tests.examples import scaled
 from tests.graph.graphs import Drawn, drawn_graphs
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.page_rank import RankOptions, page_rank, teleport_to
+from tests.graph.reference.trust_rank import distrust, trust_rank
 
 EXACTLY = RankOptions(tolerance=1e-12, max_iterations=500)
 

@@ -19,15 +19,14 @@ from hypothesis import strategies as st
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import ConfigError, NoSnapshot, StorageError, UsageError
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.harmonic import CentralityOptions, harmonic_centrality
+from crawl.graph.kernels.harmonic import CentralityOptions
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.operations.options import Face, read_options
 from crawl.phases.hostgraph import dump as graph_dump
 from crawl.phases.hostgraph import ranking as host_ranking
 from crawl.phases.hostgraph import run as hostgraph
 from crawl.phases.hostgraph.options import Centrality, HostGraphOptions
-from crawl.phases.hostgraph.tasks import common_crawl, links
+from crawl.phases.hostgraph.tasks import common_crawl
 from crawl.phases.webgraph.tasks import edges, listing, names, ranking
 from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.checking import check
@@ -38,7 +37,10 @@ from crawl.tables.runner import InProcess
 from crawl.urls.backwards import backwards
 from crawl.urls.domains import registered_domain
 from tests.examples import scaled
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.harmonic import harmonic_centrality
 from tests.phases.host_graphs import crawl_of_links, make_host_graph, rows_of
+from tests.phases.linked_pages import edges_into
 
 HOSTS = ["a.org", "www.a.org", "b.a.org", "b.org", "c.co.uk", "x.c.co.uk", "1.net", "10.1.2.3"]
 URLS = st.builds("http://{}/{}".format, st.sampled_from(HOSTS), st.sampled_from("xy"))
@@ -52,12 +54,11 @@ def small_tasks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "_NAMES_PER_RANGE", 2)
         patch.setattr(names, "_SAMPLED", 3)
-        patch.setattr(links, "EDGE_GROUP_ROWS", 2)
+        patch.setattr(hostgraph, "EDGE_GROUP_ROWS", 2)
         patch.setattr(edges, "_MAX_ROWS", 2)
         patch.setattr(ranking, "_EDGES_PER_TASK", 1)
         patch.setattr(listing, "_ROWS_PER_RANGE", 2)
         patch.setattr(common_crawl, "RANKS_AT_ONCE", 2)
-        patch.setattr(graph_dump, "RANKS_AT_ONCE", 2)
         yield
 
 
@@ -123,7 +124,7 @@ def test_ranks_are_those_of_networkx(
     turned = {
         (rows[of]["host"], rows[to]["host"])
         for part in range(len(stored.nodes))
-        for of, to in zip(*(each.tolist() for each in stored.block(part)), strict=True)
+        for of, to in edges_into(stored, part)
     }
     assert turned == set(weights)
     assert not check(directory, deep=True).faults
@@ -189,14 +190,14 @@ def test_the_form_of_common_crawl(tmp_path: Path, group: NodeGroup) -> None:
 
     is_domain = group is NodeGroup.DOMAIN
     vertices = lines("vertices")
-    assert [int(line[0]) for line in vertices] == list(range(done.vertices))
+    assert [int(line[0]) for line in vertices] == list(range(done[0]))
     assert [line[1] for line in vertices] == [row["host_rev"] for row in rows]
     assert [line[1] for line in vertices] == sorted(line[1] for line in vertices)
     assert [line[2:] for line in vertices] == [
         [str(row["hosts"])] if is_domain else [] for row in rows
     ]
     of_edges = [(int(of), int(to)) for of, to in lines("edges")]
-    assert of_edges == sorted(of_edges) and len(of_edges) == done.edges
+    assert of_edges == sorted(of_edges) and len(of_edges) == done[1]
     _, weights = truth(pairs, group)
     assert {(rows[of]["host"], rows[to]["host"]) for of, to in of_edges} == set(weights)
     head, *ranks = lines("ranks")

@@ -52,7 +52,7 @@ def test_links_are_turned_around(tmp_path: Path) -> None:
     done = invert(directory)
     assert inlinks_of(directory) == expected_inlinks({ONE: FIRST, TWO: SECOND})
     assert done.segments == (ONE, TWO)
-    assert done.linkdb.buckets == 3, "as many as the CrawlDb has"
+    assert done.state.buckets == 3, "as many as the CrawlDb has"
     counters = done.report.counters
     assert counters["pages"] == 4 and counters["links"] == 7
     assert counters["dropped.internal"] == 1
@@ -217,7 +217,7 @@ def test_a_parse_that_is_not_whole(tmp_path: Path) -> None:
 
 def test_segments_without_a_link_are_inverted_too(tmp_path: Path) -> None:
     directory = parsed_crawl(tmp_path, **{f"s{ONE}": []})
-    assert invert(directory).linkdb.applied == {ONE: 1}
+    assert invert(directory).state.applied == {ONE: 1}
     assert inlinks_of(directory) == {}
 
 
@@ -225,10 +225,10 @@ def test_the_linkdb_follows_a_crawldb_that_was_rebucketed(tmp_path: Path) -> Non
     directory = two_segments(tmp_path)
     invert(directory, ONE)
     make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=12)
-    assert invert(directory, TWO).linkdb.buckets == 12
+    assert invert(directory, TWO).state.buckets == 12
     assert inlinks_of(directory) == expected_inlinks({ONE: FIRST, TWO: SECOND})
     make_crawldb(str(tmp_path), {"http://a.org/": datum()}, buckets=5)
-    assert invert(directory, TWO, again=True).linkdb.buckets == 12
+    assert invert(directory, TWO, again=True).state.buckets == 12
     assert linkdb_of(directory).require_current().number == 3
 
 

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.errors import NoSnapshot, StorageError, UsageError
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank import run as linkrank
 from crawl.phases.linkrank.options import LinkRankOptions
 from crawl.phases.nodedumper import run as nodedumper
 from crawl.phases.nodedumper.options import NodeDumperOptions
-from crawl.phases.nodedumper.run import NodeDumperResult
 from crawl.phases.scoreupdater import run as scoreupdater
 from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.webgraph.tasks import edges, listing, ranking, vectors
@@ -34,7 +34,7 @@ from tests.phases.made import datum, make_crawldb, records_of
 SEGMENT = "20260101000000"
 
 
-def rank(directory: CrawlDir, **settings: object) -> linkrank.LinkRankResult:
+def rank(directory: CrawlDir, **settings: object) -> Published:
     config = Config.of({name.replace("__", "."): value for name, value in settings.items()})
     return linkrank.run(InProcess(), directory, config, LinkRankOptions(), SystemClock())
 
@@ -59,9 +59,11 @@ def dense_link_rank(links: set[tuple[str, str]], iterations: int = 10) -> dict[s
     return dict(zip(urls, scores.tolist(), strict=True))
 
 
-def dump(directory: CrawlDir, by: NodeValue, **options: object) -> NodeDumperResult:
+def dump(directory: CrawlDir, by: NodeValue, **options: object) -> list[tuple[str, float]]:
     wanted = NodeDumperOptions(by, **options)  # type: ignore[arg-type]
-    return nodedumper.run(InProcess(), directory, wanted)
+    nodes = nodedumper.run(InProcess(), directory, wanted)
+    assert isinstance(nodes, list)
+    return nodes
 
 
 URLS = st.builds("http://{}.org/{}".format, st.sampled_from("abcd"), st.sampled_from("xyz"))
@@ -110,8 +112,9 @@ def test_a_graph_is_ranked_again_and_loses_its_ranks_when_it_grows(tmp_path: Pat
         rank(directory)
     add_parse(directory, SEGMENT, {"http://a.org/": ["http://b.org/"]})
     build(directory)
-    assert rank(directory).iterations == 10
-    assert rank(directory, link__analyze__num__iterations=2).iterations == 2
+    assert rank(directory).report.counters["iterations"] == 10
+    ranked = rank(directory, link__analyze__num__iterations=2)
+    assert ranked.report.counters["iterations"] == 2
     add_parse(directory, "20260102000000", {"http://b.org/": ["http://c.org/"]})
     build(directory)
     assert not graph_of(directory).has_scores
@@ -130,7 +133,7 @@ def test_edges_of_another_graph_are_no_ranks(tmp_path: Path) -> None:
     graph = graph_of(directory)
     other = type(graph)(graph.folder, graph.nodes[:1], {0: next(iter(graph.edges.values()))})
     with pytest.raises(StorageError, match="has edges of another graph"):
-        other.block(0)
+        list(other.blocks(0))
 
 
 @pytest.mark.parametrize("file_rows", [3, 1000])
@@ -179,30 +182,29 @@ def test_lists_are_of_the_whole_graph(
     scores, nodes = scores_of(directory), nodes_of(graph_of(directory))
     best = sorted(scores, key=lambda url: (-scores[url], nodes[url][0]))
     for top in (1, 2, 7, 35, 100):
-        found = dump(directory, NodeValue.SCORES, top=top).listed
+        found = dump(directory, NodeValue.SCORES, top=top)
         assert [name for name, _ in found] == best[:top]
     most = sorted(nodes, key=lambda url: (-nodes[url][1], nodes[url][0]))
-    assert [name for name, _ in dump(directory, NodeValue.INLINKS, top=9).listed] == most[:9]
+    assert [name for name, _ in dump(directory, NodeValue.INLINKS, top=9)] == most[:9]
     by_domain: dict[str, list[float]] = {}
     for url, score in scores.items():
         domain = ".".join(url.split("/")[2].split(".")[-2:])
         by_domain.setdefault(domain, []).append(score)
     for option, combine in ((Combine.SUM, sum), (Combine.MAX, max)):
-        found = dump(
-            directory, NodeValue.SCORES, top=2, group=NodeGroup.DOMAIN, combine=option
-        ).listed
+        found = dump(directory, NodeValue.SCORES, top=2, group=NodeGroup.DOMAIN, combine=option)
         expected = sorted(((combine(each), name) for name, each in by_domain.items()), reverse=True)
         assert [name for name, _ in found] == [name for _, name in expected[:2]]
         values = [value for _, value in found]
         assert values == pytest.approx([value for value, _ in expected[:2]])
     output = tmp_path / "out"
-    written = dump(
-        directory, NodeValue.SCORES, output=str(output), format=ListFormat.TEXT, as_eff=True
+    to_files = NodeDumperOptions(
+        NodeValue.SCORES, output=str(output), format=ListFormat.TEXT, as_eff=True
     )
+    written = nodedumper.run(InProcess(), directory, to_files)
     lines = [
         line for path in sorted(output.glob("part-*")) for line in path.read_text().splitlines()
     ]
-    assert written.rows == len(lines) == len(best)
+    assert written == len(lines) == len(best)
     assert [line.rpartition("=")[0] for line in lines] == best
     assert (output / "_SUCCESS").exists()
     with pytest.raises(UsageError, match="--output FOLDER"):

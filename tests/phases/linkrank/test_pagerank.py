@@ -14,16 +14,12 @@ from hypothesis import strategies as st
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.errors import StorageError, UsageError
-from crawl.graph.array_edges import ArrayEdges
-from crawl.graph.kernels.domain_rank import domain_rank
-from crawl.graph.kernels.page_rank import RankOptions
-from crawl.graph.kernels.trust_rank import trust_rank
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.linkrank import name_lists
 from crawl.phases.linkrank import run as linkrank
 from crawl.phases.linkrank.options import LinkRankOptions
-from crawl.phases.linkrank.run import LinkRankResult
 from crawl.phases.scoreupdater import run as scoreupdater
 from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
 from crawl.phases.webgraph.tasks import edges, ranking
@@ -32,6 +28,10 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.urls.domains import registered_domain
 from tests.examples import scaled
+from tests.graph.reference.array_edges import ArrayEdges
+from tests.graph.reference.domain_rank import domain_rank
+from tests.graph.reference.page_rank import RankOptions
+from tests.graph.reference.trust_rank import trust_rank
 from tests.phases.linked_pages import ALL_LINKS, add_parse, build, graph_of, links_of, nodes_of
 from tests.phases.linkrank.test_linkrank import scores_of
 from tests.phases.made import datum, make_crawldb, records_of
@@ -44,7 +44,7 @@ LINKS = st.lists(st.tuples(URLS, URLS), max_size=30)
 SETTINGS = settings(max_examples=scaled(40), deadline=None)
 
 
-def rank(directory: CrawlDir, **options: object) -> LinkRankResult:
+def rank(directory: CrawlDir, **options: object) -> Published:
     wanted = LinkRankOptions(pagerank=True, **options)  # type: ignore[arg-type]
     return linkrank.run(InProcess(), directory, Config(), wanted, SystemClock())
 
@@ -99,7 +99,7 @@ def test_ranks_are_those_of_networkx(
         listed = None if seeds is None else list_file(folder, *seeds)
         done = rank(directory, seeds=listed, **EXACTLY)
     assert scores_of(directory) == pytest.approx(by_networkx(links, seeds), abs=1e-6)
-    assert not links or done.sums["score"] == pytest.approx(1.0)
+    assert not links or done.report.details["sums"]["score"] == pytest.approx(1.0)
     assert bool(done.remarks) is not bool(links)  # a graph without links says so
     assert not check(directory, deep=True).faults
 
@@ -192,7 +192,7 @@ def test_by_domain_a_page_without_a_host_has_only_itself(tmp_path: Path) -> None
     links = [("http://a.org/", "http:///x"), ("http://a.org/", "http://b.org/")]
     directory = made(tmp_path, links)
     done = rank(directory, by_domain=True, **EXACTLY)
-    assert done.sums["score"] == pytest.approx(1.0)
+    assert done.report.details["sums"]["score"] == pytest.approx(1.0)
     assert done.report.counters["plain_iterations"] > 1
     scores = scores_of(directory)
     assert scores["http://b.org/"] == pytest.approx(scores["http:///x"])

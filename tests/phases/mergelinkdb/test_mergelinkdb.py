@@ -14,12 +14,12 @@ import pyarrow as pa
 import pytest
 
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.errors import NoSnapshot, NothingToDo, UsageError
 from crawl.phases.invertlinks.linkdb import linkdb_of
 from crawl.phases.invertlinks.tasks.inlinks import INLINKS, StoredInlinks, anchors_of
 from crawl.phases.mergelinkdb import run as mergelinkdb
 from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
-from crawl.phases.mergelinkdb.run import MergeLinkDbResult
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
@@ -70,7 +70,7 @@ def crawl_of(folder: Path, name: str, pages: list[LinkingPage], buckets: int = 3
 
 def merge(
     directory: CrawlDir, *others: Path, config: Config | None = None, **options: Any
-) -> MergeLinkDbResult:
+) -> Published:
     wanted = MergeLinkDbOptions(tuple(map(str, others)), **options)
     return mergelinkdb.run(InProcess(), directory, config or Config(), wanted, ManualClock(NOW))
 
@@ -87,7 +87,7 @@ def test_merged_linkdbs_are_one_of_all_segments(tmp_path: Path) -> None:
     other = CrawlDir(str(tmp_path / "all"))
     done = merge(other, tmp_path / "two", tmp_path / "one")
     assert inlinks_of(other) == merged_from(BOTH, {ONE: "one", TWO: "two"})
-    assert done.linkdb.buckets == 3
+    assert done.state.buckets == 3
     assert check(other, deep=True).faults == []
     merge(other, tmp_path / "one")  # which has links of `two`, under that name
     assert inlinks_of(other) == merged_from(BOTH, {ONE: "one", TWO: "two"})

@@ -180,7 +180,7 @@ def test_targets_are_filtered_and_normalised_where_asked(directory: CrawlDir) ->
 
 def test_segments_without_a_link_make_an_empty_graph(directory: CrawlDir) -> None:
     add_parse(directory, "20260101000000", {A: []})
-    assert build(directory).graph.rows == 0
+    assert build(directory).state.rows == 0
     assert graph_of(directory).node_count == 0
 
 

@@ -34,12 +34,16 @@ PARTS = "parts"
 RANKS_AT_ONCE = 1 << 18
 """Lines of ranks that one task sorts."""
 
-_VERTEX: list[tuple[str, pa.DataType]] = [("id", pa.int64()), ("host_rev", pa.string())]
-_RANK: list[tuple[str, pa.DataType]] = [
-    *(("harmonicc_pos", pa.int64()), ("harmonicc_val", pa.float64())),
-    *(("pr_pos", pa.int64()), ("pr_val", pa.float64()), ("host_rev", pa.string())),
-]
-_N_HOSTS: list[tuple[str, pa.DataType]] = [("n_hosts", pa.int64())]
+_Columns = dict[str, pa.DataType]
+_VERTEX: _Columns = {"id": pa.int64(), "host_rev": pa.string()}
+_RANK: _Columns = {
+    "harmonicc_pos": pa.int64(),
+    "harmonicc_val": pa.float64(),
+    "pr_pos": pa.int64(),
+    "pr_val": pa.float64(),
+    "host_rev": pa.string(),
+}
+_N_HOSTS: _Columns = {"n_hosts": pa.int64()}
 _EDGE = pa.schema([("from_id", pa.int64()), ("to_id", pa.int64())])
 _COLUMNS = {
     "harmonicc_pos": "harmonic_pos",
@@ -49,7 +53,7 @@ _COLUMNS = {
     "n_hosts": "hosts",
 }
 """Their names, and ours."""
-RANKED = RowKind("ranked", pa.schema(_RANK + _N_HOSTS))
+RANKED = RowKind("ranked", pa.schema(_RANK | _N_HOSTS))
 
 
 @dataclass(frozen=True)
@@ -60,9 +64,9 @@ class GraphDumpJob:
     group: NodeGroup
     output: Folder
 
-    def schema(self, columns: list[tuple[str, pa.DataType]]) -> pa.Schema:
+    def schema(self, columns: _Columns) -> pa.Schema:
         """Columns, with the number of hosts where these are domains."""
-        return pa.schema(columns + (_N_HOSTS if self.group is NodeGroup.DOMAIN else []))
+        return pa.schema(columns | _N_HOSTS if self.group is NodeGroup.DOMAIN else columns)
 
 
 def header(job: GraphDumpJob) -> bytes:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from crawl.counters import Counters
 from crawl.graph.aggregate import links_between, summed_links
 from crawl.model.derived_tables import HOSTGRAPH_EDGES
-from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS, EdgesTask, edge_ranges
+from crawl.phases.webgraph.tasks.edges import EdgesTask, edge_ranges
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.names import NAMED
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, whole_vector
@@ -26,8 +26,7 @@ Numbers = npt.NDArray[np.int64]
 LINKS = RowKind("links", HOSTGRAPH_EDGES.schema)
 """A link between hosts, and how many links of pages it stands for."""
 DEGREES = RowKind(
-    "degrees",
-    pa.schema([(name, pa.int64()) for name in ("node", "inlinks", "outlinks")]),
+    "degrees", pa.schema([(name, pa.int64()) for name in ("node", "inlinks", "outlinks")])
 )
 """How many links lead to a host, or leave it, as far as somebody counted."""
 LINKED = pa.schema([*NAMED, pa.field("inlinks", pa.int64()), pa.field("outlinks", pa.int64())])
@@ -72,35 +71,21 @@ class WriteLinksJob:
     bounds: Numbers
 
 
-@dataclass(frozen=True, slots=True)
-class LinksTaskResult:
-    """The file of links; none where nothing leads to these hosts."""
-
-    file: BucketFile | None
-    rows: int
-
-
-def links_target(folder: Folder, place: str) -> BucketTarget:
-    """Where new files of links between hosts go: beside those of the hosts."""
-    return BucketTarget(HOSTGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
-
-
 def write_links(
     job: WriteLinksJob, task: EdgesTask, received: Received, outbox: Outbox
-) -> LinksTaskResult:
-    """Writes the links into the hosts of a range, and counts them for both of their ends."""
-    rows = 0
+) -> BucketFile | None:
+    """Writes the links into the hosts of a range, and counts them for both of their ends; None
+    where nothing leads to these hosts."""
     with BucketWriter(job.target, task.part) as writer:
         for to, of, pages in edge_ranges(task, received, LINKS):
             # by destination, then source: the order of the file
             links = summed_links(to, of, pages)
             destinations, sources = links.sources, links.destinations
-            table = pa.table([destinations, sources, links.pages], schema=LINKS.schema)
-            writer.write(table)
-            rows += table.num_rows
+            columns = [destinations, sources, links.pages]
+            writer.write(pa.table(columns, schema=LINKS.schema))
             _send_degrees(job.bounds, destinations, outbox, is_inlinks=True)
             _send_degrees(job.bounds, sources, outbox, is_inlinks=False)
-    return LinksTaskResult(writer.files[0] if writer.files else None, rows)
+    return writer.files[0] if writer.files else None
 
 
 def _send_degrees(bounds: Numbers, ends: Numbers, outbox: Outbox, *, is_inlinks: bool) -> None:
@@ -112,13 +97,10 @@ def _send_degrees(bounds: Numbers, ends: Numbers, outbox: Outbox, *, is_inlinks:
 
 
 @dataclass(frozen=True, slots=True)
-class LinkedTask:
+class LinkedTask(EdgesTask):
     """A range of hosts, whose names are in a file of the job's."""
 
-    part: int
     path: str
-    first: int
-    end: int
 
 
 def write_linked(
@@ -134,10 +116,7 @@ def write_linked(
         np.add.at(outlinks, nodes, rows["outlinks"].to_numpy())
     path = f"{scratch_place}/{attempt_name(f'linked-{task.part:05d}')}"
     place = 0
-    with (
-        open_table(folder, task.path) as source,
-        open_writer(folder, path, LINKED) as writer,
-    ):
+    with open_table(folder, task.path) as source, open_writer(folder, path, LINKED) as writer:
         for rows in each_group(source):
             end = place + rows.num_rows
             columns = [*rows.columns, inlinks[place:end], outlinks[place:end]]

@@ -16,6 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.graph.kernels.page_rank import Floats
+from crawl.model.arrow import optional_schema
 from crawl.phases.webgraph.tasks.listing import ListPlan
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, read_piece, write_piece
 from crawl.storage.folder import Folder
@@ -23,8 +24,7 @@ from crawl.tables.exchange import Outbox, Received, RowKind
 
 Numbers = npt.NDArray[np.int64]
 
-_VALUE: list[tuple[str, pa.DataType]] = [("node", pa.int64()), ("value", pa.float64())]
-VALUES = RowKind("values", pa.schema(_VALUE))
+VALUES = RowKind("values", optional_schema({"node": pa.int64(), "value": pa.float64()}))
 POSITIONS = RowKind("positions", pa.schema([("node", pa.int64()), ("position", pa.int64())]))
 
 

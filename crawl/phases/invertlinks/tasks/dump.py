@@ -6,10 +6,9 @@ readlinkdb. CSV and text are for people: what pages say is escaped (crawl/printa
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 from typing import Any
 
@@ -20,16 +19,10 @@ from crawl.model.derived_tables import LINKDB
 from crawl.model.dump_format import DumpFormat
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
-from crawl.storage.parquet import open_writer
 from crawl.tables.bucket_files import stored_groups
+from crawl.tables.dump_files import csv_line, write_dump
 from crawl.tables.slices import Slice
 
-_SUFFIX = {
-    DumpFormat.PARQUET: "parquet",
-    DumpFormat.CSV: "csv",
-    DumpFormat.JSON: "jsonl",
-    DumpFormat.TEXT: "txt",
-}
 _CSV_COLUMNS = ["Url", "From url", "Anchor", "Score", "Segment"]
 
 
@@ -46,35 +39,23 @@ class LinkDumpJob:
 
 def dump_links(job: LinkDumpJob, base: Slice) -> int:
     """Writes the wanted links of a slice; returns how many."""
-    tables = _wanted(job, base)
-    first = next(tables, None)
-    if first is None:
-        return 0
-    place = "" if base.is_whole else f"-{base.place:05d}"
-    name = f"part-{base.bucket:05d}{place}.{_SUFFIX[job.format]}"
-    rows = 0
-    if job.format is DumpFormat.PARQUET:
-        with open_writer(job.output, name, LINKDB.schema, whole=True) as writer:
-            for table in _chained(first, tables):
-                writer.write(table)
-        return writer.rows
-    with job.output.open_write(name, whole=True) as stream:
-        if job.format is DumpFormat.CSV:
-            stream.write(_csv_line(_CSV_COLUMNS))
-            for table in _chained(first, tables):
-                stream.write(b"".join(map(_as_csv, table.to_pylist())))
-                rows += table.num_rows
-            return rows
-        links = (row for table in _chained(first, tables) for row in table.to_pylist())
-        for url, group in groupby(links, key=lambda row: row["url"]):
-            inlinks = list(group)
-            rows += len(inlinks)
-            stream.write(
-                json_text(as_inlinks(url, inlinks)).encode() + b"\n"
-                if job.format is DumpFormat.JSON
-                else as_paragraph(url, inlinks).encode() + b"\n\n"
-            )
-    return rows
+    tables, render = _wanted(job, base), partial(_rendered, job.format)
+    return write_dump(job.output, job.format, LINKDB.schema, base, tables, render)
+
+
+def _rendered(form: DumpFormat, tables: Iterable[pa.Table]) -> Iterator[bytes]:
+    if form is DumpFormat.CSV:
+        yield csv_line(_CSV_COLUMNS)
+        for table in tables:
+            yield b"".join(map(_as_csv, table.to_pylist()))
+        return
+    links = (row for table in tables for row in table.to_pylist())
+    for url, group in groupby(links, key=lambda row: row["url"]):
+        inlinks = list(group)
+        if form is DumpFormat.JSON:
+            yield json_text(as_inlinks(url, inlinks)).encode() + b"\n"
+        else:
+            yield as_paragraph(url, inlinks).encode() + b"\n\n"
 
 
 def as_inlinks(url: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -102,11 +83,6 @@ def as_paragraph(url: str, rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _chained(first: pa.Table, tables: Iterator[pa.Table]) -> Iterator[pa.Table]:
-    yield first
-    yield from tables
-
-
 def _wanted(job: LinkDumpJob, base: Slice) -> Iterator[pa.Table]:
     for rows in stored_groups(job.linkdb, base.files):
         if job.regex is not None:
@@ -115,12 +91,6 @@ def _wanted(job: LinkDumpJob, base: Slice) -> Iterator[pa.Table]:
             yield rows
 
 
-def _csv_line(values: list[Any]) -> bytes:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(values)
-    return line.getvalue().encode()
-
-
 def _as_csv(row: dict[str, Any]) -> bytes:
     texts = [csv_cell(row[name]) for name in ("url", "from_url", "anchor")]
-    return _csv_line([*texts, row["score"], csv_cell(row["segment"])])
+    return csv_line([*texts, row["score"], csv_cell(row["segment"])])

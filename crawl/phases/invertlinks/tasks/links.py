@@ -21,11 +21,7 @@ from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import LINKDB
 from crawl.parsing.anchors import UNFOLLOWABLE, are_followable
-from crawl.phases.invertlinks.settings import (
-    LINKDB_IGNORE_EXTERNAL_LINKS,
-    LINKDB_IGNORE_INTERNAL_LINKS,
-    LINKDB_MAX_ANCHOR_LENGTH,
-)
+from crawl.phases.invertlinks import settings
 from crawl.phases.invertlinks.tasks.origin import as_merged
 from crawl.rules.sites import Sites, decided
 from crawl.storage.folder import Folder
@@ -33,7 +29,7 @@ from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups
 from crawl.tables.exchange import Outbox
 from crawl.tables.renormalize import Renormalization
-from crawl.tables.slices import Router
+from crawl.tables.slices import Router, gathered
 from crawl.tables.table_merge import delta_of
 from crawl.urls.hosts import hosts_of
 
@@ -67,15 +63,15 @@ class LinkRules:
     def of(cls, config: Config, renormalization: Renormalization | None, sites: Sites) -> LinkRules:
         """What the properties say of the links of a crawl that have to do with these sites. Raises
         ConfigError where no link could be left."""
-        internal = config[LINKDB_IGNORE_INTERNAL_LINKS]
-        external = config[LINKDB_IGNORE_EXTERNAL_LINKS]
+        internal = config[settings.LINKDB_IGNORE_INTERNAL_LINKS]
+        external = config[settings.LINKDB_IGNORE_EXTERNAL_LINKS]
         if internal == "true" and external:
             raise ConfigError(
                 "linkdb.ignore.internal.links and linkdb.ignore.external.links are both true:"
                 " no link would be left"
             )
         ignores = decided(internal, is_one=sites.one_host is not None or external)
-        return cls(ignores, external, config[LINKDB_MAX_ANCHOR_LENGTH], renormalization)
+        return cls(ignores, external, config[settings.LINKDB_MAX_ANCHOR_LENGTH], renormalization)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +84,6 @@ class PagesFile:
     segment: str
 
 
-@dataclass(frozen=True, slots=True)
-class SendLinksTask:
-    """Files whose links one task sends."""
-
-    files: tuple[PagesFile, ...]
-
-
 @dataclass(frozen=True)
 class SendLinksJob:
     """The sending of links to the slices of their targets: which links count, and where they go."""
@@ -103,26 +92,15 @@ class SendLinksJob:
     router: Router
 
 
-def send_links_tasks(files: list[PagesFile]) -> list[SendLinksTask]:
+def send_links_tasks(files: list[PagesFile]) -> list[tuple[PagesFile, ...]]:
     """The files, as many together as a task can take."""
-    tasks: list[SendLinksTask] = []
-    bundle: list[PagesFile] = []
-    rows = 0
-    for file in files:
-        if bundle and rows + file.rows > _PAGES_PER_TASK:
-            tasks.append(SendLinksTask(tuple(bundle)))
-            bundle, rows = [], 0
-        bundle.append(file)
-        rows += file.rows
-    if bundle:
-        tasks.append(SendLinksTask(tuple(bundle)))
-    return tasks
+    return list(gathered(files, _PAGES_PER_TASK))
 
 
-def send_links(job: SendLinksJob, task: SendLinksTask, outbox: Outbox) -> Counters:
+def send_links(job: SendLinksJob, files: tuple[PagesFile, ...], outbox: Outbox) -> Counters:
     """Sends the links of some files to their slices."""
     sending = _Sending(job.router, outbox)
-    for file in task.files:
+    for file in files:
         with open_whole_table(file.folder, file.path) as source:
             for start in range(0, source.num_row_groups, _GROUPS_AT_ONCE):
                 end = min(start + _GROUPS_AT_ONCE, source.num_row_groups)

@@ -112,11 +112,7 @@ def best_links(groups: KeyGroups) -> pa.Table:
     keys = ("score", "segment", "length", "anchor")
     order = pc.sort_indices(
         ranks,
-        [
-            ("group", "ascending"),
-            *((key, "descending") for key in keys),
-            ("crawl", "ascending"),
-        ],
+        [("group", "ascending"), *((key, "descending") for key in keys), ("crawl", "ascending")],
     )
     return rows.take(order.take(groups.starts))
 

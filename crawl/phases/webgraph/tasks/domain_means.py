@@ -1,5 +1,12 @@
 """The mean rank of every domain's pages, and what the pages get of it: where the surfer of
-`linkrank --by-domain` begins anew (crawl/graph/kernels/domain_rank.py).
+`linkrank --by-domain` begins anew.
+
+Plain PageRank begins anew at all pages alike, also at those that nobody has fetched, and a farm has
+as many beginnings as it made up pages. Here a page is begun at in proportion to the mean rank of
+its domain's known pages, by the plain one: a page more makes that mean lower, unless others link
+to it. The rule has one parameter, the damping (`link.analyze.domain.damping.factor`): with less of
+it a rank that was caught by one link is handed on less far. A farm whose graph is closed and known
+as a whole is not held back by it. What it does for a crawl is in scripts/bench/README.md, `order`.
 
 A task adds up the ranks of its pages by domain. The sums of a domain meet at one destination, and
 the mean goes back to all who sent one; a name travels once for each file that has it.
@@ -13,7 +20,7 @@ import numpy as np
 import pyarrow as pa
 
 from crawl.graph.kernels.page_rank import Floats
-from crawl.model.arrow import as_array
+from crawl.model.arrow import as_array, optional_schema
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.names import LocalHosts
 from crawl.phases.webgraph.tasks.ranking import RankTask
@@ -24,17 +31,17 @@ from crawl.storage.layout import buckets_of
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
 
-_SENT: list[tuple[str, pa.DataType]] = [
-    *(("name", pa.string()), ("rank", pa.float64()), ("pages", pa.int64())),
-    *(("task", pa.int32()), ("part", pa.int32()), ("id", pa.int32())),
-]
-SUMS = RowKind("domain_sums", pa.schema(_SENT))
+_SENT: dict[str, pa.DataType] = {
+    "name": pa.string(),
+    "rank": pa.float64(),
+    "pages": pa.int64(),
+    **dict.fromkeys(("task", "part", "id"), pa.int32()),
+}
+SUMS = RowKind("domain_sums", optional_schema(_SENT))
 """The ranks of a host's pages in a file; and who asks for its domain's mean."""
 
-_ANSWERED: list[tuple[str, pa.DataType]] = [
-    *(("part", pa.int32()), ("id", pa.int32()), ("mean", pa.float64()))
-]
-MEANS = RowKind("domain_means", pa.schema(_ANSWERED))
+_ANSWERED: dict[str, pa.DataType] = {"part": pa.int32(), "id": pa.int32(), "mean": pa.float64()}
+MEANS = RowKind("domain_means", optional_schema(_ANSWERED))
 """The mean rank of the pages of a host's domain; the host by its number in a file."""
 
 

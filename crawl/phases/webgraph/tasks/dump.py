@@ -8,29 +8,21 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.graph.kernels.page_rank import Floats
-from crawl.model.arrow import as_array, strings
+from crawl.model.arrow import as_array, optional_schema, strings
+from crawl.phases.webgraph.tasks import listing
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.listing import (
-    BinCounts,
-    ListPlan,
-    SendListJob,
-    count_bins,
-    send_listed,
-    sorted_list,
-)
+from crawl.phases.webgraph.tasks.nodes import sorted_distinct
 from crawl.phases.webgraph.values import ListFormat, NodeGroup, NodeValue
 from crawl.printable import json_text, printable
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of, encoded
+from crawl.storage.layout import buckets_of
 from crawl.storage.parquet import open_writer
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.urls.domains import domains_of
 
-_GROUPED: list[tuple[str, pa.DataType]] = [("name", pa.string()), ("value", pa.float64())]
-GROUPED = RowKind("grouped", pa.schema(_GROUPED))
+GROUPED = RowKind("grouped", optional_schema({"name": pa.string(), "value": pa.float64()}))
 """A host or domain, and what some of its pages have together."""
 
 
@@ -91,17 +83,17 @@ def send_groups(job: GroupJob, part: int, outbox: Outbox) -> None:
     outbox.send(GROUPED, rows, buckets_of(rows["name"], job.destinations))
 
 
-def count_groups(job: GroupJob, number: int, received: Received) -> BinCounts:
+def count_groups(job: GroupJob, number: int, received: Received) -> listing.BinCounts:
     """The values of the hosts or domains that a destination received, by bin."""
-    return count_bins(_received_groups(job, received), number)
+    return listing.count_bins(_received_groups(job, received), number)
 
 
 def list_groups(
-    job: GroupJob, plan: ListPlan, number: int, received: Received, outbox: Outbox
+    job: GroupJob, plan: listing.ListPlan, number: int, received: Received, outbox: Outbox
 ) -> None:
     """Sends those of them that may be listed to their ranges. They are gathered once more: a
     reader has no folder in the crawl to keep them in."""
-    send_listed(SendListJob(_received_groups(job, received), plan), number, outbox)
+    listing.send_listed(listing.SendListJob(_received_groups(job, received), plan), number, outbox)
 
 
 def _received_groups(job: GroupJob, received: Received) -> GroupValues:
@@ -110,16 +102,14 @@ def _received_groups(job: GroupJob, received: Received) -> GroupValues:
 
 def _grouped(rows: pa.Table, is_sum: bool) -> pa.Table:
     """One row a name, in order of names."""
-    codes = encoded(rows["name"])
-    order = pc.sort_indices(codes.dictionary).to_numpy().astype(np.int64)
-    places = codes.indices.to_numpy(zero_copy_only=False)
+    names, places = sorted_distinct(rows["name"])
     values = rows["value"].to_numpy()
     if is_sum:
-        found = np.bincount(places, weights=values, minlength=len(order))
+        found = np.bincount(places, weights=values, minlength=len(names))
     else:
-        found = np.full(len(order), -np.inf)
+        found = np.full(len(names), -np.inf)
         np.maximum.at(found, places, values)
-    return pa.table([codes.dictionary.take(order), found[order]], schema=GROUPED.schema)
+    return pa.table([names, found], schema=GROUPED.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +124,7 @@ class WriteListJob:
 def write_list(job: WriteListJob, task: tuple[int, int], received: Received) -> int:
     """Writes the file of a range, of which so many are listed; returns how many."""
     number, kept = task
-    rows = sorted_list(kept, received)
+    rows = listing.sorted_list(kept, received)
     suffix = {"text": "txt", "json": "jsonl", "parquet": "parquet"}[job.format.value]
     name = f"part-{number:05d}.{suffix}"
     if job.format is ListFormat.PARQUET:
@@ -161,4 +151,4 @@ def listed(rows: pa.Table) -> list[tuple[str, float]]:
 
 def take_list(task: tuple[int, int], received: Received) -> list[tuple[str, float]]:
     """The pairs of a range, for a short list."""
-    return listed(sorted_list(task[1], received))
+    return listed(listing.sorted_list(task[1], received))

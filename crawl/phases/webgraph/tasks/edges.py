@@ -25,8 +25,7 @@ from crawl.urls.hosts import hosts_of
 Numbers = npt.NDArray[np.int64]
 
 EDGES = RowKind(
-    "edges",
-    pa.schema([("destination", pa.int64()), ("source", pa.int64()), ("site", pa.int64())]),
+    "edges", pa.schema([("destination", pa.int64()), ("source", pa.int64()), ("site", pa.int64())])
 )
 """A link, and a number of the site that it comes from."""
 
@@ -86,6 +85,10 @@ class EdgesTask:
     first: int
     end: int
 
+    @property
+    def rows(self) -> int:
+        return self.end - self.first
+
 
 @dataclass(frozen=True, slots=True)
 class EdgesJob:
@@ -102,11 +105,6 @@ class EdgesTaskResult:
 
     file: BucketFile | None
     counters: Counters
-
-
-def edges_target(folder: Folder, place: str) -> BucketTarget:
-    """Where new files of edges go: beside those of the nodes."""
-    return BucketTarget(WEBGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
 
 
 def write_edges(job: EdgesJob, task: EdgesTask, received: Received) -> EdgesTaskResult:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -21,7 +22,7 @@ from crawl.storage.parquet import each_group, open_table
 
 @dataclass(frozen=True)
 class StoredGraph:
-    """A graph on disk: an `EdgeBuckets` whose buckets are the files of nodes."""
+    """A graph on disk, its edges stored by destination: buckets are the files of nodes."""
 
     folder: Folder
     nodes: tuple[BucketFile, ...]
@@ -95,25 +96,18 @@ class StoredGraph:
         ):
             raise StorageError(f"{self.folder.path(file.path)} has edges of another graph")
 
-    def block(self, bucket: int) -> EdgeBlock:
-        found = list(self.blocks(bucket))
-        none = np.zeros(0, dtype=np.int64)
-        return EdgeBlock(
-            np.concatenate([none, *(each.sources for each in found)]),
-            np.concatenate([none, *(each.destinations for each in found)]),
-        )
-
     def outdegrees(self, part: int) -> Counts:
         """How many pages each node of a file links to, those within limits included."""
-        with open_table(self.folder, self.nodes[part].path) as source:
-            column = source.read(columns=["outlinks"], use_threads=False)["outlinks"]
-        return column.to_numpy().astype(np.int64)
+        return self._column(self.nodes[part], "outlinks").to_numpy().astype(np.int64)
 
     def scores_of(self, part: int) -> Floats:
         """The scores of the nodes of a file."""
-        with open_table(self.folder, self.scores[part].path) as source:
-            scores: Floats = source.read(columns=["score"], use_threads=False)["score"].to_numpy()
+        scores: Floats = self._column(self.scores[part], "score").to_numpy()
         return scores
+
+    def _column(self, file: BucketFile, name: str) -> pa.ChunkedArray[Any]:
+        with open_table(self.folder, file.path) as source:
+            return source.read(columns=[name], use_threads=False)[name]
 
     def node_groups(self, part: int, columns: list[str]) -> Iterator[tuple[int, pa.Table]]:
         """The nodes of a file, a row group at a time, each with the number of its first."""

@@ -17,15 +17,18 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.graph.kernels.page_rank import Floats
+from crawl.model.arrow import optional_schema
 from crawl.tables.exchange import Outbox, Received, RowKind
 
 Bits = npt.NDArray[np.uint64]
 
-_COLUMNS: list[tuple[str, pa.DataType]] = [
-    *(("name", pa.string()), ("value", pa.float64())),
-    *(("part", pa.int32()), ("row", pa.int64())),
-]
-LISTED = RowKind("listed", pa.schema(_COLUMNS))
+_COLUMNS: dict[str, pa.DataType] = {
+    "name": pa.string(),
+    "value": pa.float64(),
+    "part": pa.int32(),
+    "row": pa.int64(),
+}
+LISTED = RowKind("listed", optional_schema(_COLUMNS))
 """A name with its value, and where it comes from: of equal values the first comes first."""
 
 _BIN_SHIFT = np.uint64(44)

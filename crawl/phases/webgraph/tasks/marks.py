@@ -15,7 +15,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.model.arrow import as_array
+from crawl.model.arrow import as_array, optional_schema
 from crawl.phases.webgraph.tasks.edges import EDGES
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.ranking import RankTask
@@ -26,10 +26,7 @@ from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.tables.exchange import Outbox
 from crawl.urls.domains import registered_domain
 
-_COLUMNS: list[tuple[str, pa.DataType]] = [
-    *(("name", pa.string()), ("is_url", pa.bool_()), ("bucket", pa.int32()))
-]
-NAMES = pa.schema(_COLUMNS)
+NAMES = optional_schema({"name": pa.string(), "is_url": pa.bool_(), "bucket": pa.int32()})
 ANY_BUCKET = -1
 
 Flags = npt.NDArray[np.bool_]
@@ -68,18 +65,17 @@ class MarkTaskResult:
 def mark_nodes(job: MarkJob, task: RankTask) -> MarkTaskResult:
     """Looks for the nodes of a task in the lists: seeds get 1, denied nodes have no vote."""
     first, _ = job.graph.nodes_of(task.parts)
-    seeds = None if job.seeds is None else _named(job, job.seeds, task)
-    denied = None if job.denied is None else _named(job, job.denied, task)
-    return MarkTaskResult(
-        None
-        if seeds is None
-        else write_piece(job.scratch, f"teleport-{first}", first, seeds.astype(np.float64)),
-        None
-        if denied is None
-        else write_piece(job.scratch, f"voting-{first}", first, (~denied).astype(np.float64)),
-        0 if seeds is None else int(np.count_nonzero(seeds)),
-        0 if denied is None else int(np.count_nonzero(denied)),
-    )
+    teleport = voting = None
+    seed_count = denied_count = 0
+    if job.seeds is not None:
+        seeds = _named(job, job.seeds, task)
+        teleport = write_piece(job.scratch, f"teleport-{first}", first, seeds.astype(np.float64))
+        seed_count = int(np.count_nonzero(seeds))
+    if job.denied is not None:
+        denied = _named(job, job.denied, task)
+        voting = write_piece(job.scratch, f"voting-{first}", first, (~denied).astype(np.float64))
+        denied_count = int(np.count_nonzero(denied))
+    return MarkTaskResult(teleport, voting, seed_count, denied_count)
 
 
 def _named(job: MarkJob, path: str, task: RankTask) -> Flags:

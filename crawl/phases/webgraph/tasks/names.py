@@ -14,12 +14,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import as_array, strings
+from crawl.model.arrow import as_array, optional_schema, strings
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.nodes import PLACES, numbers_of
+from crawl.phases.webgraph.tasks.nodes import numbers_of, send_places, sorted_distinct
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, write_piece
 from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.folder import Folder, attempt_name
@@ -38,17 +37,17 @@ _NAMES_PER_RANGE = 1 << 18
 _SAMPLED = 1_024
 """Names of a file that the driver hears of."""
 
-_COLUMNS: list[tuple[str, pa.DataType]] = [
-    *(("name", pa.string()), ("host", pa.int64()), ("pages", pa.int64())),
-    *(("file", pa.int32()), ("id", pa.int32())),
-]
-HOSTS = RowKind("hosts", pa.schema(_COLUMNS))
+_COLUMNS: dict[str, pa.DataType] = {
+    "name": pa.string(),
+    "host": pa.int64(),
+    "pages": pa.int64(),
+    "file": pa.int32(),
+    "id": pa.int32(),
+}
+HOSTS = RowKind("hosts", optional_schema(_COLUMNS))
 """The name of a host's group, a hash of the host, its pages in a file and its number there."""
 
-_NAMED: list[tuple[str, pa.DataType]] = [
-    *(("host_rev", pa.string()), ("pages", pa.int64()), ("hosts", pa.int64()))
-]
-NAMED = pa.schema(_NAMED)
+NAMED = optional_schema({"host_rev": pa.string(), "pages": pa.int64(), "hosts": pa.int64()})
 """What is known of a group before its links are."""
 
 
@@ -158,29 +157,12 @@ def write_names(
         for found in NewRows.received(received, HOSTS, "name").ranges():
             if found.rows.num_rows == 0:
                 continue
-            codes: Any = as_array(found.rows["name"]).dictionary_encode()
-            order = pc.sort_indices(codes.dictionary).to_numpy().astype(np.int64)
-            ranks = np.empty(len(order), dtype=np.int64)
-            ranks[order] = np.arange(len(order))
-            places = ranks[codes.indices.to_numpy(zero_copy_only=False)]
+            names, places = sorted_distinct(found.rows["name"])
             pages = np.bincount(places, weights=found.rows["pages"].to_numpy())
-            hosts = _distinct(places, found.rows["host"].to_numpy(), len(order))
-            writer.write(
-                pa.table(
-                    [codes.dictionary.take(pa.array(order)), pages.astype(np.int64), hosts],
-                    schema=NAMED,
-                )
-            )
-            answers = pa.table(
-                [
-                    found.rows["id"],
-                    np.full(len(places), number, dtype=np.int32),
-                    place + places,
-                ],
-                schema=PLACES.schema,
-            )
-            outbox.send(PLACES, answers, found.rows["file"].to_numpy())
-            place += len(order)
+            hosts = _distinct(places, found.rows["host"].to_numpy(), len(names))
+            writer.write(pa.table([names, pages.astype(np.int64), hosts], schema=NAMED))
+            send_places(found.rows, number, place + places, outbox)
+            place += len(names)
     return NamesTaskResult(path, place)
 
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.model.arrow import as_array, fill_null
+from crawl.model.arrow import as_array, fill_null, optional_schema
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.webgraph.tasks.outlinks import linking_pages
 from crawl.storage.folder import Folder
@@ -29,17 +29,15 @@ from crawl.urls.hosts import hosts_of
 
 Numbers = npt.NDArray[np.int64]
 
-_NAMES: list[tuple[str, pa.DataType]] = [("url", pa.string()), ("host", pa.string())]
-_COUNTS: list[tuple[str, pa.DataType]] = [
-    (name, pa.int32()) for name in ("file", "id", "inlinks", "outlinks")
-]
-
-ENDPOINTS = RowKind("endpoints", pa.schema(_NAMES + _COUNTS))
+_COLUMNS: dict[str, pa.DataType] = {
+    **dict.fromkeys(("url", "host"), pa.string()),
+    **dict.fromkeys(("file", "id", "inlinks", "outlinks"), pa.int32()),
+}
+ENDPOINTS = RowKind("endpoints", optional_schema(_COLUMNS))
 """A URL that a file of outlinks names, by its number there; and how often."""
 
-PLACES = RowKind(
-    "places", pa.schema([("id", pa.int32()), ("slice", pa.int32()), ("place", pa.int64())])
-)
+_PLACE: dict[str, pa.DataType] = {"id": pa.int32(), "slice": pa.int32(), "place": pa.int64()}
+PLACES = RowKind("places", optional_schema(_PLACE))
 """Where a URL of a file is: its place among the nodes of a slice."""
 
 
@@ -110,28 +108,18 @@ def send_endpoints(job: SendEndpointsJob, task: OutlinksFile, outbox: Outbox) ->
     return len(found.targets)
 
 
-@dataclass(frozen=True, slots=True)
-class NodesTaskResult:
-    """The files of a slice's nodes, in their order."""
-
-    files: tuple[BucketFile, ...]
-
-    @property
-    def rows(self) -> int:
-        return sum(file.rows for file in self.files)
-
-
 def write_nodes(
     target: BucketTarget, base: Slice, received: Received, outbox: Outbox
-) -> NodesTaskResult:
-    """Writes the nodes of a slice, and tells the files of outlinks their places."""
+) -> list[BucketFile]:
+    """Writes the nodes of a slice, and tells the files of outlinks their places; returns its files
+    in their order."""
     # at most: a URL that many files name is one node
     expected = received.row_count(ENDPOINTS)
     place = 0
     with BucketWriter(target, base.bucket, expected) as writer:
         for found in NewRows.received(received, ENDPOINTS, "url").ranges():
             place += _write_range(found.rows, place, base.number, writer, outbox)
-    return NodesTaskResult(tuple(writer.files))
+    return writer.files
 
 
 def _write_range(
@@ -140,31 +128,31 @@ def _write_range(
     """Writes the nodes of a range of URLs; returns how many they are."""
     if rows.num_rows == 0:
         return 0
-    codes: Any = as_array(rows["url"]).dictionary_encode()
+    urls, places = sorted_distinct(rows["url"])
+    some = np.empty(len(urls), dtype=np.int64)
+    some[places] = np.arange(len(places))  # any row of a URL tells its host
+    hosts = rows["host"].take(some)
+    counts = [_summed(rows[name], places) for name in ("inlinks", "outlinks")]
+    writer.write(pa.table([urls, hosts, *counts], schema=WEBGRAPH.schema))
+    send_places(rows, number, place + places, outbox)
+    return len(urls)
+
+
+def sorted_distinct(column: pa.ChunkedArray[Any]) -> tuple[pa.Array[Any], Numbers]:
+    """The different values in their order, and the place of each row's among them."""
+    codes: Any = as_array(column).dictionary_encode()
     order = pc.sort_indices(codes.dictionary).to_numpy().astype(np.int64)
-    ranks = np.empty(len(order), dtype=np.int64)
-    ranks[order] = np.arange(len(order))
-    indices = codes.indices.to_numpy(zero_copy_only=False)
-    places = ranks[indices]
-    first = np.empty(len(order), dtype=np.int64)
-    first[indices] = np.arange(len(indices))  # any row of a URL tells its host
-    writer.write(
-        pa.table(
-            [
-                codes.dictionary.take(pa.array(order)),
-                rows["host"].take(pa.array(first[order])),
-                _summed(rows["inlinks"], places),
-                _summed(rows["outlinks"], places),
-            ],
-            schema=WEBGRAPH.schema,
-        )
-    )
-    answers = pa.table(
-        [rows["id"], np.full(len(places), number, dtype=np.int32), place + places],
-        schema=PLACES.schema,
-    )
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    values = codes.dictionary.take(pa.array(order))
+    return values, places[codes.indices.to_numpy(zero_copy_only=False)]
+
+
+def send_places(rows: pa.Table, number: int, places: Numbers, outbox: Outbox) -> None:
+    """Tells those who sent rows the places of these in a slice of this number."""
+    slices = np.full(len(places), number, dtype=np.int32)
+    answers = pa.table([rows["id"], slices, places], schema=PLACES.schema)
     outbox.send(PLACES, answers, rows["file"].to_numpy())
-    return len(order)
 
 
 def _summed(column: pa.ChunkedArray[Any], places: Numbers) -> npt.NDArray[np.int32]:

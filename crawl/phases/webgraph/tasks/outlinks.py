@@ -17,7 +17,7 @@ from crawl.model.derived_tables import WEBGRAPH_OUTLINKS
 from crawl.model.status import Status
 from crawl.parsing.anchors import UNFOLLOWABLE, are_followable
 from crawl.phases.webgraph.rules import LinkRules
-from crawl.phases.webgraph.tasks.link_rules import Links, counted_links
+from crawl.phases.webgraph.tasks.link_rules import Links, Numbers, counted_links
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.exchange import Outbox
@@ -130,19 +130,16 @@ def _outlinks_of(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> p
         distinct = again.dictionary
         places = again.indices.to_numpy(zero_copy_only=False).astype(np.int64)[places]
     links = Links(pages, places, hosts, distinct, hosts_of(distinct))
-    counted = counted_links(job.rules, links, counters)
-    ends = np.searchsorted(pages[counted], np.arange(len(urls)), side="right")
-    return pa.table(
-        [
-            urls,
-            fill_null(hosts, ""),
-            parsed["fetch_time"],
-            pa.ListArray.from_arrays(
-                pa.array(np.append(0, ends), pa.int32()), distinct.take(pa.array(places[counted]))
-            ),
-        ],
-        schema=WEBGRAPH_OUTLINKS.schema,
-    )
+    outlinks = _lists(links, counted_links(job.rules, links, counters))
+    columns = [urls, fill_null(hosts, ""), parsed["fetch_time"], outlinks]
+    return pa.table(columns, schema=WEBGRAPH_OUTLINKS.schema)
+
+
+def _lists(links: Links, counted: Numbers) -> pa.ListArray[Any]:
+    """What each page links to, by the links that count."""
+    ends = np.searchsorted(links.pages[counted], np.arange(len(links.page_hosts)), side="right")
+    targets = links.urls.take(links.targets[counted])
+    return pa.ListArray.from_arrays(pa.array(np.append(0, ends), pa.int32()), targets)
 
 
 def _counted_again(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> pa.Table:
@@ -155,12 +152,9 @@ def _counted_again(job: SendOutlinksJob, group: pa.Table, counters: Counters) ->
     links = Links(pages, places, hosts_of(as_array(group["url"])), distinct, hosts_of(distinct))
     counted = counted_links(job.rules, links, Counters())
     counters["links_outgrown"] += len(pages) - len(counted)
-    ends = np.searchsorted(pages[counted], np.arange(group.num_rows), side="right")
-    kept = pa.ListArray.from_arrays(
-        pa.array(np.append(0, ends), pa.int32()), distinct.take(pa.array(places[counted]))
-    )
     place = WEBGRAPH_OUTLINKS.names.index("outlinks")
-    return group.set_column(place, WEBGRAPH_OUTLINKS.schema.field(place), kept)
+    field = WEBGRAPH_OUTLINKS.schema.field(place)
+    return group.set_column(place, field, _lists(links, counted))
 
 
 def newest_outlinks(groups: KeyGroups) -> pa.Table:

@@ -121,11 +121,6 @@ def _written(job: RankJob, nodes: NodeRange, before: Floats, after: Floats) -> R
     )
 
 
-def scores_target(folder: Folder, place: str) -> BucketTarget:
-    """Where new files of scores go: beside those of the nodes."""
-    return BucketTarget(WEBGRAPH_SCORES, folder, place, stem="scores")
-
-
 def write_scores(job: RankJob, target: BucketTarget, task: RankTask) -> list[BucketFile]:
     """The files of the scores of a task's nodes, one beside each of the nodes'."""
     assert task.scores is not None

@@ -31,26 +31,35 @@ class VectorPiece:
 
 def write_piece(folder: Folder, stem: str, first: int, values: Floats) -> VectorPiece:
     """Writes the values of some nodes, under a name that no other attempt shares."""
-    path = attempt_name(stem).removesuffix(".parquet") + ".f64"
-    with folder.open_write(path, lasting=False) as stream:
-        stream.write(np.ascontiguousarray(values, "<f8").tobytes())
-    return VectorPiece(path, first, first + len(values))
-
-
-def read_piece(folder: Folder, piece: VectorPiece) -> Floats:
-    """The values of some nodes."""
-    data = folder.read(piece.path)
-    if data is None or len(data) != 8 * (piece.end - piece.first):
-        raise StorageError(f"{folder.path(piece.path)} is missing or cut")
-    return np.frombuffer(data, "<f8")
+    data = np.ascontiguousarray(values, "<f8").tobytes()
+    return _write(folder, stem, "f64", range(first, first + len(values)), data)
 
 
 def write_rows(folder: Folder, stem: str, first: int, rows: Bytes) -> VectorPiece:
     """Writes the rows of some nodes, under a name that no other attempt shares."""
-    path = attempt_name(stem).removesuffix(".parquet") + ".u8"
+    data = np.ascontiguousarray(rows).data
+    return _write(folder, stem, "u8", range(first, first + len(rows)), data)
+
+
+def _write(
+    folder: Folder, stem: str, suffix: str, nodes: range, data: bytes | memoryview
+) -> VectorPiece:
+    path = f"{attempt_name(stem).removesuffix('.parquet')}.{suffix}"
     with folder.open_write(path, lasting=False) as stream:
-        stream.write(np.ascontiguousarray(rows).data)
-    return VectorPiece(path, first, first + len(rows))
+        stream.write(data)
+    return VectorPiece(path, nodes.start, nodes.stop)
+
+
+def read_piece(folder: Folder, piece: VectorPiece) -> Floats:
+    """The values of some nodes."""
+    return np.frombuffer(_read(folder, piece, 8), "<f8")
+
+
+def _read(folder: Folder, piece: VectorPiece, width: int) -> bytes:
+    data = folder.read(piece.path)
+    if data is None or len(data) != width * (piece.end - piece.first):
+        raise StorageError(f"{folder.path(piece.path)} is missing or cut")
+    return data
 
 
 def whole_vector(folder: Folder, pieces: tuple[VectorPiece, ...], length: int) -> Floats:
@@ -70,10 +79,8 @@ def _whole(folder: Folder, pieces: tuple[VectorPiece, ...], length: int, width: 
             _last.clear()  # of the iteration before
             rows = _empty(length, width)
             for piece in pieces:
-                data = folder.read(piece.path)
-                if data is None or len(data) != width * (piece.end - piece.first):
-                    raise StorageError(f"{folder.path(piece.path)} is missing or cut")
-                rows[piece.first : piece.end] = np.frombuffer(data, np.uint8).reshape(-1, width)
+                data = np.frombuffer(_read(folder, piece, width), np.uint8)
+                rows[piece.first : piece.end] = data.reshape(-1, width)
             _last[key] = rows
         return _last[key]
 

@@ -1,8 +1,9 @@
-"""A graph in memory, for small graphs (those of hosts and domains) and for tests."""
+"""A graph in memory."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -10,6 +11,24 @@ import numpy.typing as npt
 from crawl.graph.edges import EdgeBlock
 
 Nodes = npt.NDArray[np.int64]
+
+
+class EdgeBuckets(Protocol):
+    """A graph whose edges are stored by destination: each bucket owns a contiguous range of
+    nodes."""
+
+    @property
+    def node_count(self) -> int: ...
+
+    @property
+    def bounds(self) -> npt.NDArray[np.int64]:
+        """The first node of each bucket, and at the end the number of nodes."""
+        ...
+
+    def block(self, bucket: int) -> EdgeBlock:
+        """The edges into the nodes of a bucket, destinations ascending; multi-edges occur once
+        unless they count."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)

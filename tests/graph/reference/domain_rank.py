@@ -1,21 +1,15 @@
-"""PageRank for the order of a crawl: a surfer begins anew where the pages of a domain rank high.
-
-Plain PageRank begins anew at all pages alike, also at those that nobody has fetched, and a farm has
-as many beginnings as it made up pages. Here a page is begun at in proportion to the mean rank of
-its domain's known pages, by the plain one: a page more makes that mean lower, unless others link
-to it. The rule has one parameter, the damping (`link.analyze.domain.damping.factor`): with less of
-it a rank that was caught by one link is handed on less far. A farm whose graph is closed and known
-as a whole is not held back by it. What it does for a crawl is in scripts/bench/README.md, `order`.
-"""
+"""PageRank of a whole graph whose surfer begins anew where the pages of a domain rank high; why, is
+told in crawl/phases/webgraph/tasks/domain_means.py."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
 
-from crawl.graph.aggregate import sums_by_group
-from crawl.graph.edges import EdgeBuckets
-from crawl.graph.kernels.page_rank import Floats, RankOptions, RankResult, page_rank
+from crawl.graph.kernels.page_rank import Floats
+from tests.graph.reference.aggregate import sums_by_group
+from tests.graph.reference.array_edges import EdgeBuckets
+from tests.graph.reference.page_rank import RankOptions, RankResult, page_rank
 
 Nodes = npt.NDArray[np.int64]
 

@@ -1,9 +1,7 @@
 """Trust: PageRank from nodes that are trusted, in which nodes near denied ones have little say.
 
-`distrust` is the chance that a surfer who follows links from a node comes to a denied one before
-he gives up: 1 at denied nodes, high at those that link to little else (Anti-TrustRank: who links
-to spam is spam; whom spam links to cannot help it). `trust_rank` is a PageRank whose surfer begins
-at the seeds and in which a node hands on rank only as far as it is trusted.
+`distrust` is that of `crawl/graph/kernels/surfer.py`. `trust_rank` is a PageRank whose surfer
+begins at the seeds and in which a node hands on rank only as far as it is trusted.
 """
 
 from __future__ import annotations
@@ -13,9 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from crawl.graph.edges import EdgeBlock, EdgeBuckets
-from crawl.graph.kernels.page_rank import (
-    Floats,
+from crawl.graph.edges import EdgeBlock
+from crawl.graph.kernels.page_rank import Floats
+from tests.graph.reference.array_edges import EdgeBuckets
+from tests.graph.reference.page_rank import (
     RankOptions,
     RankResult,
     normalized,
