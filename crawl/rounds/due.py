@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from crawl.config import Config
-from crawl.errors import UsageError
+from crawl.errors import NOTHING_MORE, UsageError
 from crawl.operations.registry import operations_of
-from crawl.rounds import (
-    NOTHING_MORE,
+from crawl.rounds.state import segment_states
+from crawl.rounds.steps import (
     STOP_FILE,
     RoundOptions,
     SegmentState,
@@ -22,7 +22,6 @@ from crawl.rounds import (
     build_round,
     open_segments,
 )
-from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 
 

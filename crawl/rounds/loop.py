@@ -34,7 +34,14 @@ from crawl.phases.parse import run as parse
 from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.options import UpdateDbOptions
-from crawl.rounds import (
+from crawl.rounds.after import run_after
+from crawl.rounds.closing import closed_round, mean_due
+from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
+from crawl.rounds.lanes import Lane
+from crawl.rounds.overlap_rules import pages_of_a_host
+from crawl.rounds.results import AfterResult, LoopResult, RoundResult
+from crawl.rounds.state import segment_states
+from crawl.rounds.steps import (
     STOP_FILE,
     LoopOptions,
     NextStep,
@@ -46,13 +53,6 @@ from crawl.rounds import (
     next_step,
     open_segments,
 )
-from crawl.rounds.after import run_after
-from crawl.rounds.closing import closed_round, mean_due
-from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
-from crawl.rounds.lanes import Lane
-from crawl.rounds.overlap_rules import pages_of_a_host
-from crawl.rounds.results import AfterResult, LoopResult, RoundResult
-from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import Segment
 from crawl.tables.runner import Runner

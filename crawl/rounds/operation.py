@@ -120,8 +120,8 @@ def _require_crawl(directory: CrawlDir, options: RunOptions) -> None:
 
 def _written_first(directory: CrawlDir, shape: RoundOptions, *, injects: bool) -> list[Folder]:
     """The folders that the first steps will lock."""
-    from crawl.rounds import build_round, next_step
     from crawl.rounds.state import segment_states
+    from crawl.rounds.steps import build_round, next_step
 
     a_round = build_round(shape)
     due = next_step(segment_states(directory), a_round)
