@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from crawl.phases.dedup.clusters import ClusterSteps
-from crawl.phases.dedup.tasks.parsed_pages import TextFile, TitleFile
 from crawl.phases.dedup.tasks.records import slices_and_rows
 from crawl.phases.dedup.tasks.shown_pages import (
     ShownSlice,
@@ -18,6 +17,7 @@ from crawl.phases.dedup.tasks.shown_pages import (
 )
 from crawl.phases.dedup.text_difference import difference_of
 from crawl.phases.dedup.values import PagePair
+from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
 
 _STEP = "dedup: preview"
 
@@ -36,7 +36,7 @@ def shown_pairs(steps: ClusterSteps) -> tuple[PagePair, ...]:
     ]
     found = steps.runner.run(partial(find_urls, steps.job), tasks, _STEP)
     urls = {number: url for some in found for number, url in some.items()}
-    files: list[TextFile | TitleFile] = [*steps.text_files(), *steps.title_files()]
+    files = [*steps.files_of(PARSE_TEXT), *steps.files_of(PARSE_DATA)]
     said = steps.runner.run(partial(find_said, tuple(sorted(set(urls.values())))), files, _STEP)
     texts, titles = (latest_said(said, is_title=is_title) for is_title in (False, True))
     return tuple(

@@ -13,9 +13,10 @@ import pyarrow.compute as pc
 
 from crawl.phases.dedup.tasks.keys import Numbers
 from crawl.phases.dedup.tasks.members import urls_at
-from crawl.phases.dedup.tasks.parsed_pages import TextFile, TitleFile
+from crawl.phases.dedup.tasks.parsed_pages import PartFile
 from crawl.phases.dedup.tasks.records import DedupJob, node_ids
 from crawl.storage.parquet import each_group, open_table
+from crawl.storage.segments import PARSE_DATA
 from crawl.tables.slices import Slice
 
 _SHOWN_CHARACTERS = 100_000
@@ -52,10 +53,9 @@ class Said:
     text: str
 
 
-def find_said(urls: tuple[str, ...], given: TextFile | TitleFile) -> list[Said]:
+def find_said(urls: tuple[str, ...], file: PartFile) -> list[Said]:
     """What a file says of some URLs."""
-    is_title = isinstance(given, TitleFile)
-    file = given.file if isinstance(given, TitleFile) else given
+    is_title = file.part == PARSE_DATA
     columns = ["url", "title"] if is_title else ["url", "text", "main_text"]
     wanted: Any = pa.array(urls, pa.string())
     found: list[Said] = []
