@@ -158,7 +158,6 @@ def hand_over(address: str, hosts: str, body: bytes = b"", buckets: int = BUCKET
     config, clock = Config(), SystemClock()
     tasks = [
         HandOverTask(
-            number,
             folder,
             (
                 write_answers(
