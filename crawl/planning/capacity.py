@@ -8,12 +8,7 @@ from dataclasses import dataclass
 
 from crawl.planning.costs import Costs
 from crawl.planning.demand import Demand
-from crawl.planning.driver import (
-    generate_bytes,
-    inject_bytes,
-    segment_bytes,
-    updatedb_bytes,
-)
+from crawl.planning.driver import generate_bytes, inject_bytes, segment_bytes, updatedb_bytes
 from crawl.planning.store_requests import (
     CHUNK,
     FETCH,

@@ -131,11 +131,7 @@ class Plan:
 
 
 def plan(
-    demand: Demand,
-    costs: Costs,
-    node: Node,
-    nodes: int | None = None,
-    prices: Prices | None = None,
+    demand: Demand, costs: Costs, node: Node, nodes: int | None = None, prices: Prices | None = None
 ) -> Plan:
     """On so many nodes; or on the fewest with which the day is long enough, or, where no
     number is enough, on as many as are of any use."""

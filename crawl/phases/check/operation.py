@@ -102,11 +102,7 @@ def check_values(faults: FaultList, asked: Asked) -> dict[str, Any]:
 
 def repair_values(repair: RepairList, asked: Asked) -> dict[str, Any]:
     """The result of a repair for programs, ready for JSON."""
-    return {
-        **check_values(repair.before, asked),
-        "done": list(repair),
-        "left": list(repair.after),
-    }
+    return {**check_values(repair.before, asked), "done": list(repair), "left": list(repair.after)}
 
 
 def render_check(faults: FaultList, asked: Asked) -> View:

@@ -16,8 +16,7 @@ class CheckOptions:
 
     deep: Deep = False
     steal_lock: Annotated[
-        bool,
-        option("Take the lock even if its owner seems to be alive.", faces=Face.COMMAND_LINE),
+        bool, option("Take the lock even if its owner seems to be alive.", faces=Face.COMMAND_LINE)
     ] = False
     """Of a repair; the command takes it without one, too."""
 

@@ -21,8 +21,7 @@ class DedupOptions:
     group: Annotated[
         str,
         option(
-            "Compare all pages (none), or only those of one host or one domain.",
-            metavar="GROUP",
+            "Compare all pages (none), or only those of one host or one domain.", metavar="GROUP"
         ),
     ] = Grouping.NONE.value
     compare_order: Annotated[

@@ -9,12 +9,7 @@ import numpy as np
 
 from crawl.phases.dedup.clusters import ClusterSteps
 from crawl.phases.dedup.tasks.records import slices_and_rows
-from crawl.phases.dedup.tasks.shown_pages import (
-    ShownSlice,
-    find_said,
-    find_urls,
-    latest_said,
-)
+from crawl.phases.dedup.tasks.shown_pages import ShownSlice, find_said, find_urls, latest_said
 from crawl.phases.dedup.text_difference import difference_of
 from crawl.phases.dedup.values import PagePair
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT

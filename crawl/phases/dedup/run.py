@@ -25,13 +25,7 @@ from crawl.model.report import Report
 from crawl.phases.dedup.clusters import ClusterSteps
 from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.dedup.preview import shown_pairs
-from crawl.phases.dedup.rules import (
-    CANONICAL,
-    REDIRECT,
-    Grouping,
-    Nearness,
-    parse_order,
-)
+from crawl.phases.dedup.rules import CANONICAL, REDIRECT, Grouping, Nearness, parse_order
 from crawl.phases.dedup.tasks.decide import (
     DecideTaskResult,
     DedupTask,

@@ -93,8 +93,5 @@ OPERATION = Operation(
         "crawl dust mycrawl --apply conf/dust-urlnormalizer.txt",
         "crawl run mycrawl -D urlnormalizer.order=basic,regex,dust",
     ),
-    calls=(
-        'web.dust(min_support=5)["rules"]',
-        'web.dust(apply="dust-urlnormalizer.txt")["file"]',
-    ),
+    calls=('web.dust(min_support=5)["rules"]', 'web.dust(apply="dust-urlnormalizer.txt")["file"]'),
 )

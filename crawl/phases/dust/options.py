@@ -39,8 +39,7 @@ class DustOptions:
         ),
     ] = None
     doubtful: Annotated[
-        bool,
-        option("Also list what has support, but not enough.", faces=Face.COMMAND_LINE),
+        bool, option("Also list what has support, but not enough.", faces=Face.COMMAND_LINE)
     ] = False
     snapshot: SnapshotNumber = None
 

@@ -14,13 +14,7 @@ from functools import partial
 from crawl.clock import Clock
 from crawl.driver.rule_files import read_learnt, rewrite_learnt
 from crawl.phases.dust.rules import DustBounds, RuleEvidence, strongest
-from crawl.phases.dust.tasks.task import (
-    DustJob,
-    DustTask,
-    send_rows,
-    weigh_bucket,
-    weigh_received,
-)
+from crawl.phases.dust.tasks.task import DustJob, DustTask, send_rows, weigh_bucket, weigh_received
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of, number_of
 from crawl.storage.manifest import Snapshot

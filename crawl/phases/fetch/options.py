@@ -17,8 +17,7 @@ class FetchOptions:
         option("The segment to fetch (default: the oldest not fetched yet).", argument=True),
     ] = None
     threads: Annotated[
-        Positive | None,
-        option("Threads per task (default: fetcher.threads.fetch).", metavar="N"),
+        Positive | None, option("Threads per task (default: fetcher.threads.fetch).", metavar="N")
     ] = None
     more_rounds: Annotated[
         bool,

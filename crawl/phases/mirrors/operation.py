@@ -88,8 +88,5 @@ OPERATION = Operation(
         "crawl mirrors mycrawl --hosts-file conf/host-urlnormalizer.txt",
         "crawl mirrors mycrawl --protocols-file conf/protocols.txt",
     ),
-    calls=(
-        'web.mirrors()["mirrors"]',
-        'web.mirrors(hosts_file="host-urlnormalizer.txt")["hosts"]',
-    ),
+    calls=('web.mirrors()["mirrors"]', 'web.mirrors(hosts_file="host-urlnormalizer.txt")["hosts"]'),
 )

@@ -24,8 +24,7 @@ class MirrorsOptions:
         option("Share of their common paths that must have the same content.", metavar="SHARE"),
     ] = 0.95
     hosts_file: Annotated[
-        str | None,
-        option("Write rules for the urlnormalizer host to a file.", metavar="FILE"),
+        str | None, option("Write rules for the urlnormalizer host to a file.", metavar="FILE")
     ] = None
     protocols_file: Annotated[
         str | None,

@@ -63,10 +63,7 @@ def run_parse_task(
             stack.enter_context(
                 open_writer(task.segment.child(part), names[part], schema, _GROUP_ROWS)
             )
-            for part, schema in (
-                (PARSE_DATA, DATA_TABLE.schema),
-                (PARSE_TEXT, TEXT_TABLE.schema),
-            )
+            for part, schema in ((PARSE_DATA, DATA_TABLE.schema), (PARSE_TEXT, TEXT_TABLE.schema))
         )
         for pages in _pages(task.segment, files, counters):
             for batch in sandbox.parse_batches(pages, on_progress, counters["pages"]):
