@@ -161,11 +161,6 @@ def plan(
     )
 
 
-def hours_per_day(demand: Demand, costs: Costs, node: Node, nodes: float) -> float:
-    """The hours that all rounds of a day take, one phase after the other."""
-    return _seconds(round_of(demand, costs), node, nodes) * demand.rounds_per_day / 3600
-
-
 def _seconds(works: Sequence[PhaseWork], node: Node, nodes: float) -> float:
     return sum(phase_time(work, node, nodes).seconds for work in works)
 

@@ -18,7 +18,6 @@ from crawl.rounds.steps import (
     STOP_FILE,
     RoundOptions,
     SegmentState,
-    Step,
     build_round,
     open_segments,
 )
@@ -44,9 +43,10 @@ def due_work(phase: str, states: Iterable[SegmentState], *, stopped: bool) -> Du
     if phase == a_round.generate.name:
         if not unfinished:
             return DueWork()
-        return DueWork(code=0, reason=f"{_names(unfinished)} must be finished first")
+        names = ", ".join(segment.name for segment in unfinished)
+        return DueWork(code=0, reason=f"{names} must be finished first")
     (step,) = [step for step in a_round.steps if step.name == phase]
-    segments = _segments_for(step, unfinished)
+    segments = tuple(segment.name for segment in unfinished if segment.stage in step.takes)
     if not segments:
         return DueWork(code=0, reason="already done")
     # one update takes them all; the other phases are for one segment
@@ -68,11 +68,3 @@ def _check_settings(phase: str, config: Config) -> None:
     (operation,) = operations_of(phase)
     assert operation.check is not None
     operation.check(config, operation.options())
-
-
-def _segments_for(step: Step, segments: Iterable[SegmentState]) -> tuple[str, ...]:
-    return tuple(segment.name for segment in segments if segment.stage in step.takes)
-
-
-def _names(segments: Iterable[SegmentState]) -> str:
-    return ", ".join(segment.name for segment in segments)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawl.operations.interrupt import INTERRUPTED, sigterm_interrupts
@@ -43,16 +44,8 @@ def run(work: Work, options: FetchOptions) -> PhaseResult:
             work.stopping(lambda: segment.folder.write(STOP, b"")) as is_stopping,
             work.showing("fetch", fetch_look(segment)),
         ):
-            fetch_result = driver.run(
-                runner,
-                directory,
-                config,
-                FetchOptions(
-                    segment.name, options.threads, options.more_rounds, steal_lock=steal_lock
-                ),
-                work.clock,
-                is_stopping,
-            )
+            named = replace(options, segment=segment.name)
+            fetch_result = driver.run(runner, directory, config, named, work.clock, is_stopping)
     except JVMDied as error:
         died = error.followed_by("fetched pages are kept, run the same command to resume")
         if not is_stopping():

@@ -40,7 +40,8 @@ from crawl.phases.dedup.tasks.sketches import (
     sketch_bytes,
     without_templates,
 )
-from crawl.phases.dedup.tasks.stars import NearJob, SketchedTexts, write_sketched
+from crawl.phases.dedup.tasks.stars import NearJob, SketchedTexts
+from crawl.storage.row_files import write_rows
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
 from crawl.tables.slices import Slice
@@ -96,7 +97,7 @@ def send_bands(job: NearJob, base: Slice, received: Received, outbox: Outbox) ->
         samples = _unpacked(rows["sample"].combine_chunks(), rows["size"].to_numpy())
         own = without_templates(samples, host_numbers(hosts_of(urls)))
         texts = SketchedTexts.of(node[first], samples, own, rows["heading"].to_numpy())
-        files.append(write_sketched(job.scratch, texts))
+        files.append(write_rows(job.scratch, "sketched", texts.table))
         values = minima(own)
         scope = groups[first] ^ mixed(subjects.at(urls))
         _send_keys(job, band_keys(values), node[first], sketch_bytes(values), scope, outbox)

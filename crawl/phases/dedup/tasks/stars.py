@@ -25,7 +25,7 @@ from crawl.phases.dedup.tasks.pairs import DoubtfulPairs
 from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, read_records
 from crawl.phases.dedup.tasks.shingles import SAMPLE, Samples
 from crawl.storage.folder import Folder
-from crawl.storage.row_files import read_rows, write_rows
+from crawl.storage.row_files import read_rows
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.slices import Slice
 from crawl.urls.columns import column_bytes
@@ -76,11 +76,6 @@ def _errors(whole: Samples, own: Samples) -> Numbers:
     deviation = np.sqrt(share * (1 - share) / SAMPLE)
     errors = 1 + np.where(whole.sizes > SAMPLE, np.ceil(3 * whole.sizes * deviation), 0)
     return np.where(share >= _MOSTLY_OWN, 0, errors).astype(np.int64)
-
-
-def write_sketched(scratch: Folder, texts: SketchedTexts) -> str:
-    """The name of a file with them."""
-    return write_rows(scratch, "sketched", texts.table)
 
 
 def members_of(order: tuple[str, ...]) -> RowKind:
