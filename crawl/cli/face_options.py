@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from crawl.errors import NOTHING_MORE
 from crawl.operations.operation import Due, Operation
-from crawl.rounds import NOTHING_MORE
 
 if TYPE_CHECKING:
     from crawl.spark.runners import SparkOptions

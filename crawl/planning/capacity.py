@@ -8,12 +8,7 @@ from dataclasses import dataclass
 
 from crawl.planning.costs import Costs
 from crawl.planning.demand import Demand
-from crawl.planning.driver import (
-    generate_bytes,
-    inject_bytes,
-    segment_bytes,
-    updatedb_bytes,
-)
+from crawl.planning.driver import generate_bytes, inject_bytes, segment_bytes, updatedb_bytes
 from crawl.planning.store_requests import (
     CHUNK,
     FETCH,
@@ -123,8 +118,8 @@ def inject(demand: Demand, costs: Costs, known: float = 0.0) -> PhaseWork:
         read_bytes=read,
         written_bytes=written,
         exchanged_bytes=demand.seeds * costs.exchange_row_bytes,
-        requests=reading(files if known else 0, read, are_looked_at=False)
-        + writing(files, written, are_looked_at=False)
+        requests=reading(files if known else 0, read)
+        + writing(files, written)
         + publishing(files, demand.snapshots, files if known else 0),
         driver_bytes=inject_bytes(files),
     )
@@ -148,9 +143,9 @@ def generate(demand: Demand, costs: Costs) -> PhaseWork:
         read_bytes=2 * read,  # to choose, and to take what was chosen
         written_bytes=written,
         exchanged_bytes=sent * costs.exchange_row_bytes,
-        requests=reading(2 * files, 2 * read, are_looked_at=False)
+        requests=reading(2 * files, 2 * read)
         + reading_whole(files)  # of hosts
-        + writing(parts, written, are_looked_at=False)
+        + writing(parts, written)
         + PUBLICATION,
         driver_bytes=generate_bytes(demand.urls, files, pages, demand.hosts_in_round, parts),
     )
@@ -180,13 +175,13 @@ def fetch(demand: Demand, costs: Costs) -> PhaseWork:
         written_bytes=written + robots_bytes,
         requests=FETCH
         + FETCH_PART.times(parts)
-        + reading(LIST_READS * parts, LIST_READS * listed, are_looked_at=False)
+        + reading(LIST_READS * parts, LIST_READS * listed)
         + reading_whole(2 * looked_into)  # of robots.txt and of servers' pauses
-        + reading(2 * buckets, robots_bytes, are_looked_at=False)
-        + writing(2 * buckets, robots_bytes, are_looked_at=False)
+        + reading(2 * buckets, robots_bytes)
+        + writing(2 * buckets, robots_bytes)
         + forgetting(2 * buckets, ROBOTS_SNAPSHOTS)
-        + writing(chunks, kilobytes * costs.disk_content_kilobyte, are_looked_at=False)
-        + writing(chunks, pages * costs.disk_fetched, are_looked_at=False)
+        + writing(chunks, kilobytes * costs.disk_content_kilobyte)
+        + writing(chunks, pages * costs.disk_fetched)
         + CHUNK.times(chunks)
         + ROBOTS_ANSWERS.times(learnt)
         + deleting_folder(learnt)
@@ -218,9 +213,9 @@ def parse(demand: Demand, costs: Costs) -> PhaseWork:
         written_bytes=written,
         requests=PARSE
         + PARSE_TASK.times(tasks)
-        + reading(chunks, read, are_looked_at=False)
-        + writing(2 * tasks, parsed, are_looked_at=False)
-        + writing(tasks, text, are_looked_at=False)
+        + reading(chunks, read)
+        + writing(2 * tasks, parsed)
+        + writing(tasks, text)
         + deleting_folder(tasks),  # of marks
         driver_bytes=segment_bytes(chunks + 3 * tasks),  # some are told, the others written
     )
@@ -245,9 +240,9 @@ def updatedb(demand: Demand, costs: Costs) -> PhaseWork:
         written_bytes=base,
         exchanged_bytes=rows * costs.exchange_row_bytes,
         requests=reading_whole(sent_files + buckets)  # of the segment, and of hosts
-        + reading(files, base, are_looked_at=False)
-        + writing(files, base, are_looked_at=False)
-        + writing(buckets, demand.hosts * HOST_BYTES, are_looked_at=False)
+        + reading(files, base)
+        + writing(files, base)
+        + writing(buckets, demand.hosts * HOST_BYTES)
         + SEGMENT_CHOICE
         + publishing(files + buckets, demand.snapshots, files + buckets),
         driver_bytes=updatedb_bytes(sent_files, files),

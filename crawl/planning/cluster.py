@@ -131,11 +131,7 @@ class Plan:
 
 
 def plan(
-    demand: Demand,
-    costs: Costs,
-    node: Node,
-    nodes: int | None = None,
-    prices: Prices | None = None,
+    demand: Demand, costs: Costs, node: Node, nodes: int | None = None, prices: Prices | None = None
 ) -> Plan:
     """On so many nodes; or on the fewest with which the day is long enough, or, where no
     number is enough, on as many as are of any use."""
@@ -163,11 +159,6 @@ def plan(
         1 - min(1.0, sizes.capped(reachable) / demand.urls),
         sizes.larger_than(reachable) if reachable < sizes.largest else 0.0,
     )
-
-
-def hours_per_day(demand: Demand, costs: Costs, node: Node, nodes: float) -> float:
-    """The hours that all rounds of a day take, one phase after the other."""
-    return _seconds(round_of(demand, costs), node, nodes) * demand.rounds_per_day / 3600
 
 
 def _seconds(works: Sequence[PhaseWork], node: Node, nodes: float) -> float:

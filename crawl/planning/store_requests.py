@@ -8,7 +8,8 @@ delete a thousand files, count as PUTs here, for they are billed so.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from operator import add
 
 READ_BLOCK = 4 << 20
 """Bytes of a file that are asked for at a time."""
@@ -33,22 +34,10 @@ class StoreRequests:
     delete: float = 0.0
 
     def __add__(self, other: StoreRequests) -> StoreRequests:
-        return StoreRequests(
-            self.put + other.put,
-            self.get + other.get,
-            self.head + other.head,
-            self.list + other.list,
-            self.delete + other.delete,
-        )
+        return StoreRequests(*map(add, astuple(self), astuple(other)))
 
     def times(self, count: float) -> StoreRequests:
-        return StoreRequests(
-            count * self.put,
-            count * self.get,
-            count * self.head,
-            count * self.list,
-            count * self.delete,
-        )
+        return StoreRequests(*(count * each for each in astuple(self)))
 
     @property
     def puts(self) -> float:
@@ -84,14 +73,14 @@ PARSE_TASK = StoreRequests(put=1)
 """The mark of a task that is done."""
 
 
-def reading(files: float, size: float, *, are_looked_at: bool = True) -> StoreRequests:
-    """Files that are so many bytes together, read row group by row group. `are_looked_at`: their
-    sizes are asked for, and not known from a manifest."""
+def reading(files: float, size: float) -> StoreRequests:
+    """Files that are so many bytes together, read row group by row group. Their sizes are known
+    from a manifest."""
     if files <= 0:
         return NO_REQUESTS
     each = size / files
     blocks = math.ceil(each / READ_BLOCK) if each > END_BYTES else 0
-    return StoreRequests(get=files * (1 + blocks), head=files if are_looked_at else 0)
+    return StoreRequests(get=files * (1 + blocks))
 
 
 def reading_whole(files: float) -> StoreRequests:
@@ -99,15 +88,14 @@ def reading_whole(files: float) -> StoreRequests:
     return StoreRequests(get=files)
 
 
-def writing(files: float, size: float, *, are_looked_at: bool = True) -> StoreRequests:
-    """Files that are so many bytes together. `are_looked_at`: their sizes are asked for, and not
-    known from having written them."""
+def writing(files: float, size: float) -> StoreRequests:
+    """Files that are so many bytes together; nobody asks for their sizes afterwards."""
     if files <= 0:
         return NO_REQUESTS
     each = size / files
     # begun, each part, and ended
     requests = 1 if each < WRITE_BLOCK else 2 + math.ceil(each / WRITE_BLOCK)
-    return StoreRequests(put=files * requests, head=files if are_looked_at else 0)
+    return StoreRequests(put=files * requests)
 
 
 def publishing(files: float, snapshots: int, replaced: float = 0.0) -> StoreRequests:

@@ -51,20 +51,13 @@ def mean_due(report: Report) -> float:
 
 def _fetched(directory: CrawlDir, names: tuple[str, ...]) -> tuple[int, int, float]:
     """Records, returned URLs and seconds of these segments' fetches."""
-    reports = [directory.segments.segment(name).report(FETCH) for name in names]
-    counted = [
-        report.get("counters") or {"records": _rows_of(directory, name)}
-        for name, report in zip(names, reports, strict=True)
-    ]
-    records = sum(int(counters.get("records", 0)) for counters in counted)
-    left = sum(
-        int(count)
-        for counters in counted
-        for name, count in counters.items()
-        if name.startswith("handed_back.")
-    )
-    seconds = sum(float(report.get("durations_s", {}).get("fetch", 0.0)) for report in reports)
-    return records, left, seconds
+    counters, seconds = Counters(), 0.0
+    for name in names:
+        report = directory.segments.segment(name).report(FETCH)
+        counters.update(report.get("counters") or {"records": _rows_of(directory, name)})
+        seconds += float(report.get("durations_s", {}).get("fetch", 0.0))
+    left = sum(count for name, count in counters.items() if name.startswith("handed_back."))
+    return counters["records"], left, seconds
 
 
 def _counted(directory: CrawlDir, names: Iterable[str], part: str) -> Counters:

@@ -11,18 +11,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from crawl.config import Config
-from crawl.errors import UsageError
+from crawl.errors import NOTHING_MORE, UsageError
 from crawl.operations.registry import operations_of
-from crawl.rounds import (
-    NOTHING_MORE,
+from crawl.rounds.state import segment_states
+from crawl.rounds.steps import (
     STOP_FILE,
     RoundOptions,
     SegmentState,
-    Step,
     build_round,
     open_segments,
 )
-from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 
 
@@ -45,9 +43,10 @@ def due_work(phase: str, states: Iterable[SegmentState], *, stopped: bool) -> Du
     if phase == a_round.generate.name:
         if not unfinished:
             return DueWork()
-        return DueWork(code=0, reason=f"{_names(unfinished)} must be finished first")
+        names = ", ".join(segment.name for segment in unfinished)
+        return DueWork(code=0, reason=f"{names} must be finished first")
     (step,) = [step for step in a_round.steps if step.name == phase]
-    segments = _segments_for(step, unfinished)
+    segments = tuple(segment.name for segment in unfinished if segment.stage in step.takes)
     if not segments:
         return DueWork(code=0, reason="already done")
     # one update takes them all; the other phases are for one segment
@@ -69,11 +68,3 @@ def _check_settings(phase: str, config: Config) -> None:
     (operation,) = operations_of(phase)
     assert operation.check is not None
     operation.check(config, operation.options())
-
-
-def _segments_for(step: Step, segments: Iterable[SegmentState]) -> tuple[str, ...]:
-    return tuple(segment.name for segment in segments if segment.stage in step.takes)
-
-
-def _names(segments: Iterable[SegmentState]) -> str:
-    return ", ".join(segment.name for segment in segments)

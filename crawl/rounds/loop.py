@@ -34,7 +34,15 @@ from crawl.phases.parse import run as parse
 from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.options import UpdateDbOptions
-from crawl.rounds import (
+from crawl.rounds.after import run_after
+from crawl.rounds.closing import closed_round, mean_due
+from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
+from crawl.rounds.lanes import Lane
+from crawl.rounds.options import RunOptions
+from crawl.rounds.overlap_rules import pages_of_a_host
+from crawl.rounds.results import AfterResult, LoopResult, RoundResult
+from crawl.rounds.state import segment_states
+from crawl.rounds.steps import (
     STOP_FILE,
     LoopOptions,
     NextStep,
@@ -46,13 +54,6 @@ from crawl.rounds import (
     next_step,
     open_segments,
 )
-from crawl.rounds.after import run_after
-from crawl.rounds.closing import closed_round, mean_due
-from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
-from crawl.rounds.lanes import Lane
-from crawl.rounds.overlap_rules import pages_of_a_host
-from crawl.rounds.results import AfterResult, LoopResult, RoundResult
-from crawl.rounds.state import segment_states
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import Segment
 from crawl.tables.runner import Runner
@@ -79,24 +80,17 @@ def check(config: Config, options: RoundOptions, seeds: tuple[str, ...]) -> None
     updatedb.check(config)
 
 
-def round_options(
-    config: Config,
-    *,
-    top_n: int,
-    num_fetchers: int | None = None,
-    threads: int | None = None,
-    time_limit_min: float | None = None,
-    add_days: float = 0.0,
-) -> RoundOptions:
+def round_options(config: Config, asked: RunOptions) -> RoundOptions:
     """The options of a round: the given ones, else the configured ones, else the defaults."""
     usual = RoundOptions()
+    minutes = _first_of(asked.time_limit_min, config, FETCHER_TIMELIMIT, usual.time_limit_min)
     return RoundOptions(
-        top_n=top_n,
-        num_fetchers=num_fetchers,
-        threads=_first_of(threads, config, FETCHER_THREADS_FETCH, usual.threads),
-        time_limit_min=_first_of(time_limit_min, config, FETCHER_TIMELIMIT, usual.time_limit_min),
+        top_n=asked.top_n,
+        num_fetchers=asked.num_fetchers,
+        threads=_first_of(asked.threads, config, FETCHER_THREADS_FETCH, usual.threads),
+        time_limit_min=minutes,
         parses_in_fetch=config[FETCHER_PARSE],
-        add_days=add_days,
+        add_days=asked.add_days,
     )
 
 
@@ -144,7 +138,7 @@ class RoundLoop:
     and shrinks between rounds."""
     rounds: list[RoundResult] = field(default_factory=list, init=False)
     """The rounds that were closed so far."""
-    _round: Round = field(init=False)
+    round: Round = field(init=False)
     _idle: int = field(default=0, init=False)
     """Rounds in which nothing was due."""
     _seconds: dict[str, dict[str, float]] = field(default_factory=dict, init=False)
@@ -163,7 +157,7 @@ class RoundLoop:
     """The rounds that were closed when all that follows them was last done; -1: never."""
 
     def __post_init__(self) -> None:
-        self._round = build_round(self.options)
+        self.round = build_round(self.options)
 
     def run(self, seeds: tuple[str, ...] = ()) -> LoopResult:
         """Injects the seeds, if there are any, and runs rounds until the loop ends."""
@@ -218,27 +212,23 @@ class RoundLoop:
     def clock(self) -> Clock:
         return self.work.clock
 
-    @property
-    def round(self) -> Round:
-        return self._round
-
     def _run_next_step(self) -> StopReason | None:
-        due = next_step(segment_states(self.directory), self._round)
-        if due.step is self._round.generate and (stop := self._rounds_done()) is not None:
+        due = next_step(segment_states(self.directory), self.round)
+        if due.step is self.round.generate and (stop := self._rounds_done()) is not None:
             return stop
         return self.wait_or_stop(self.run_step(due, self.lane))
 
     def run_step(self, due: NextStep, lane: Lane) -> StopReason | None:
         """Runs a step; returns what speaks against another, if anything does."""
-        if due.step is self._round.generate:
+        if due.step is self.round.generate:
             return self._generate(due, lane)
         if due == self._last.get(due.step.name):
             names = ", ".join(due.segments)
             raise EnvironmentFault(f"{due.step.name} of {names} left it as it was")
         self._last[due.step.name] = due
-        if due.step is self._round.fetch:
+        if due.step is self.round.fetch:
             return self._fetch(due, lane)
-        if due.step is self._round.parse:
+        if due.step is self.round.parse:
             return self._parse(due, lane)
         return self._update(due, lane)
 

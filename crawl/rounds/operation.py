@@ -26,11 +26,11 @@ NOTHING_DONE = 1
 
 def check(config: Config, options: RunOptions) -> None:
     from crawl.rounds.after import check_after
-    from crawl.rounds.loop import check
+    from crawl.rounds.loop import check, round_options
     from crawl.rules.inject import require_urls
 
     require_urls(options.urls)
-    check(config, _round_options(config, options), options.files or options.urls)
+    check(config, round_options(config, options), options.files or options.urls)
     check_after(options.loop().then, config)
 
 
@@ -38,13 +38,14 @@ def run(work: Work, options: RunOptions) -> RunResult:
     from crawl.config.properties import CRAWL_ROUNDS_OVERLAP
     from crawl.driver.derived import behind, read_facts
     from crawl.driver.prechecks import require_unlocked
+    from crawl.rounds.loop import round_options
     from crawl.rounds.on_spark import run_rounds
     from crawl.rounds.results import LoopResult
     from crawl.storage.seeds import seed_files
 
     _require_crawl(work.directory, options)
     check(work.config, options)
-    directory, shape = work.directory, _round_options(work.config, options)
+    directory, shape = work.directory, round_options(work.config, options)
     if directory.folder.exists(STOP_FILE):
         return RunResult(StopReason.STOP_FILE.name.lower(), (), is_started=False)
     directory.require_writable()
@@ -77,6 +78,7 @@ def run(work: Work, options: RunOptions) -> RunResult:
 
 
 def plan(work: Work, options: PlanOptions) -> list[PlannedStep]:
+    from crawl.rounds.loop import round_options
     from crawl.rounds.plan import planned_steps
     from crawl.rounds.state import segment_states
 
@@ -85,22 +87,9 @@ def plan(work: Work, options: PlanOptions) -> list[PlannedStep]:
     return planned_steps(
         work.directory.address,
         segment_states(work.directory),
-        _round_options(work.config, options),
+        round_options(work.config, options),
         options.loop(),
         (*options.files, *options.urls),
-    )
-
-
-def _round_options(config: Config, options: RunOptions) -> RoundOptions:
-    from crawl.rounds.loop import round_options
-
-    return round_options(
-        config,
-        top_n=options.top_n,
-        num_fetchers=options.num_fetchers,
-        threads=options.threads,
-        time_limit_min=options.time_limit_min,
-        add_days=options.add_days,
     )
 
 
@@ -120,8 +109,8 @@ def _require_crawl(directory: CrawlDir, options: RunOptions) -> None:
 
 def _written_first(directory: CrawlDir, shape: RoundOptions, *, injects: bool) -> list[Folder]:
     """The folders that the first steps will lock."""
-    from crawl.rounds import build_round, next_step
     from crawl.rounds.state import segment_states
+    from crawl.rounds.steps import build_round, next_step
 
     a_round = build_round(shape)
     due = next_step(segment_states(directory), a_round)

@@ -91,19 +91,9 @@ class RunResult:
     """The tables that the rounds have left behind."""
 
     def _repr_html_(self) -> str:
-        columns = ["round", "fetched", "new", "gone", "retried", "redirects", "left for later"]
-        rows = [
-            [
-                each.number,
-                each.fetched,
-                each.new,
-                each.gone,
-                each.retried,
-                each.redirects,
-                each.left_for_later,
-            ]
-            for each in self.rounds
-        ]
+        counts = ("fetched", "new", "gone", "retried", "redirects", "left_for_later")
+        columns = ["round", *(name.replace("_", " ") for name in counts)]
+        rows = [[each.number, *(getattr(each, name) for name in counts)] for each in self.rounds]
         return html_table(f"run: {self.ending.replace('_', ' ')}", columns, rows)
 
 

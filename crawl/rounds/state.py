@@ -19,8 +19,7 @@ def stage_of(segment: Segment, applied: Container[str]) -> Stage:
     if fetched is None or not fetched.complete:
         begun = fetched is not None or segment.folder.exists(CHUNKS)
         return Stage.FETCHING if begun else Stage.GENERATED
-    parsed = segment.manifest(PARSE)
-    return Stage.FETCHED if parsed is None or not parsed.complete else Stage.PARSED
+    return Stage.PARSED if segment.is_complete(PARSE) else Stage.FETCHED
 
 
 def segment_states(directory: CrawlDir) -> list[SegmentState]:

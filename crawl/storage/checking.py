@@ -68,6 +68,17 @@ class CheckProgress:
     done: int = 0
     total: int = 0
 
+    @property
+    def pace(self) -> str:
+        return "files"
+
+    @property
+    def remaining(self) -> str:
+        return ""
+
+    def __str__(self) -> str:
+        return f"{self.done:,} of {self.total:,} files"
+
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:

@@ -21,6 +21,7 @@ from crawl.clock import as_segment_name
 from crawl.errors import DamagedFile, NoSnapshot, StorageError
 from crawl.model import tables
 from crawl.model.report import Report
+from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
 from crawl.storage.lock import Lock
 from crawl.storage.reports import read_report, write_report
@@ -79,6 +80,14 @@ class PartManifest:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
+
+    @classmethod
+    def of_pieces(
+        cls, pieces: Iterable[tuple[int, Piece | None]], created_ms: int, complete: bool = True
+    ) -> PartManifest:
+        """Of the files that tasks have written, by the numbers of their parts."""
+        files = (PartFile(part, each.path, each.rows, each.bytes) for part, each in pieces if each)
+        return cls(tuple(sorted(files, key=lambda file: file.part)), created_ms, complete)
 
     @classmethod
     def of_dict(cls, content: Mapping[str, Any]) -> PartManifest:
@@ -142,6 +151,11 @@ class Segment:
 
     def is_done(self, part: str) -> bool:
         return self.manifest(part) is not None
+
+    def is_complete(self, part: str) -> bool:
+        """Whether it is done, and nothing more can come."""
+        manifest = self.manifest(part)
+        return manifest is not None and manifest.complete
 
     def write_report(self, part: str, report: Report) -> None:
         write_report(self.folder, f"{part}/{REPORT}", report)

@@ -12,10 +12,10 @@ from typing import Any
 import crawl
 from crawl import errors
 from crawl.cli.main import INTERNAL_FAULT, INTERRUPTED
+from crawl.errors import NOTHING_MORE
 from crawl.interfaces.registry import INTERFACES, available
 from crawl.model import derived_tables, tables
 from crawl.model.table import SPARK_TYPES, Table
-from crawl.rounds import NOTHING_MORE
 from crawl.telemetry import metrics
 from reference.attributes import texts_below
 from reference.markdown import code, prose, sentence, table

@@ -39,9 +39,10 @@ from crawl.phases.dedup.rules import Grouping, Nearness
 from crawl.phases.dedup.tasks.components import GatheredEdges
 from crawl.phases.dedup.tasks.groups import find_groups
 from crawl.phases.dedup.tasks.keys import GroupKeys, mixed
-from crawl.phases.dedup.tasks.near import NearJob, bands_of, fingerprint_keys, is_near, link_near
+from crawl.phases.dedup.tasks.near import bands_of, fingerprint_keys, is_near, link_near
 from crawl.phases.dedup.tasks.pairs import pairs_to_compare
 from crawl.phases.dedup.tasks.records import DedupJob
+from crawl.phases.dedup.tasks.stars import NearJob
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of

@@ -42,15 +42,15 @@ CHECKOUT = Path(__file__).resolve().parents[2]
 # for an Airflow that has no Nutria; one that has it uses its own
 sys.path.append(str(CHECKOUT))
 
-from crawl.rounds import (  # noqa: E402
+from crawl.errors import NOTHING_MORE  # noqa: E402
+from crawl.rounds.options import RunOptions  # noqa: E402
+from crawl.rounds.steps import (  # noqa: E402
     AFTER_ROUNDS,
-    NOTHING_MORE,
     CrawlParams,
     RoundOptions,
     Task,
     task_graph,
 )
-from crawl.rounds.options import RunOptions  # noqa: E402
 
 FLAVOUR = os.environ.get("NUTRIA_FLAVOUR", "command")
 MAX_ROUNDS = int(os.environ.get("NUTRIA_MAX_ROUNDS", "10"))

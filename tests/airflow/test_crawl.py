@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawl.model.derived_tables import HOSTDB
-from crawl.rounds import AFTER_ROUNDS
+from crawl.rounds.steps import AFTER_ROUNDS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.airflow.pretended import DAG_FILE

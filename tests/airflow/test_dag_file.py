@@ -11,9 +11,15 @@ import click
 import pytest
 
 from crawl.cli.main import crawl as cli
+from crawl.errors import NOTHING_MORE
 from crawl.operations.options import fields_of
-from crawl.rounds import AFTER_ROUNDS, NOTHING_MORE, CrawlParams, RoundOptions, task_graph
 from crawl.rounds.options import RunOptions
+from crawl.rounds.steps import (
+    AFTER_ROUNDS,
+    CrawlParams,
+    RoundOptions,
+    task_graph,
+)
 from tests.airflow.pretended import DAG_FILE, AirflowException, AirflowSkipException, parsed
 
 PHASES = ("generate", "fetch", "parse", "updatedb")

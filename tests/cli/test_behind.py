@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.rounds import UNBOUNDED, LoopOptions, after_steps
+from crawl.rounds.steps import UNBOUNDED, LoopOptions, after_steps
 from crawl.spark.engine import SparkEngine
 from tests.cli.calling import Caller
 from tests.phases.every_phase import _in_process

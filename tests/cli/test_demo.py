@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from crawl.model.status import Status
-from crawl.rounds import Stage
+from crawl.rounds.steps import Stage
 from crawl.showcase.demo import ROUNDS
 from crawl.storage.crawl_dir import CrawlDir
 from tests.cli.calling import Caller

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.rounds import (
-    NOTHING_MORE,
+from crawl.errors import NOTHING_MORE
+from crawl.rounds.due import due_work
+from crawl.rounds.steps import (
     STOP_FILE,
     RoundOptions,
     SegmentState,
@@ -19,7 +20,6 @@ from crawl.rounds import (
     build_round,
     open_segments,
 )
-from crawl.rounds.due import due_work
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running
 from tests.cli.calling import Caller

@@ -13,7 +13,7 @@ from crawl.clock import SystemClock
 from crawl.phases.fetch import run as fetch
 from crawl.phases.fetch.run import FetchResult
 from crawl.phases.generate import run as generate
-from crawl.rounds import STOP_FILE
+from crawl.rounds.steps import STOP_FILE
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import hold_lock
 from crawl.synthetic.web import Settings, Web, WebServer, duplicates, running

@@ -21,9 +21,9 @@ from crawl.operations.results import phase_result
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.operation import render
 from crawl.phases.updatedb.options import UpdateDbOptions
-from crawl.rounds import LoopOptions
 from crawl.rounds.results import RoundResult
 from crawl.rounds.shown import limit_lines, round_rows, total_rows
+from crawl.rounds.steps import LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from crawl.tables.runner import InProcess

@@ -23,8 +23,8 @@ from crawl.config import Config
 from crawl.model.arrow import strings
 from crawl.model.status import Status
 from crawl.phases.gc.run import collect_garbage
-from crawl.rounds import RoundOptions, build_round, next_step
 from crawl.rounds.state import segment_states
+from crawl.rounds.steps import RoundOptions, build_round, next_step
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import ClassVar, Protocol
 
 from crawl.model.datum import CrawlDatum
-from crawl.rounds import LoopOptions
+from crawl.rounds.steps import LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import RobotsKind, Settings, Web, WebServer, running
 from tests.phases.made import NOW, records_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from crawl.clock import Clock, SystemClock
-from crawl.rounds import UNBOUNDED, LoopOptions
 from crawl.rounds.results import LoopResult
+from crawl.rounds.steps import UNBOUNDED, LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web
 from tests.phases.round_loops import run_rounds

@@ -13,12 +13,12 @@ from crawl.config import Config
 from crawl.fetcher.values.settings import FETCHER_PARSE
 from crawl.operations.events import Observer
 from crawl.operations.work import Work
-from crawl.rounds import LoopOptions, RoundOptions, Step
 from crawl.rounds.events import AfterDone, RoundClosed, RoundStep, StepRemark, Waiting
 from crawl.rounds.lanes import Beside
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.overlap import overlapping
 from crawl.rounds.results import AfterResult, LoopResult, RoundResult
+from crawl.rounds.steps import LoopOptions, RoundOptions, Step
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess, Runner
 

@@ -14,8 +14,8 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import CrawlError, NothingToDo
-from crawl.rounds import Stage
 from crawl.rounds.state import segment_states
+from crawl.rounds.steps import Stage
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.repair import repair

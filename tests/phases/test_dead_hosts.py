@@ -21,7 +21,7 @@ from crawl.phases.rebucket import run as rebucket
 from crawl.phases.rebucket.options import RebucketOptions
 from crawl.readers.explain.selection import rejection_of
 from crawl.readers.explain.url import explain
-from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
+from crawl.rounds.steps import UNBOUNDED, LoopOptions, StopReason
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.hosts import SlowHosts, read_hosts, waiting_hosts
 from crawl.tables.runner import InProcess

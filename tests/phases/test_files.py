@@ -10,7 +10,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.status import Status
-from crawl.rounds import UNBOUNDED, LoopOptions
+from crawl.rounds.steps import UNBOUNDED, LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
 from tests.cli.calling import Caller

@@ -14,7 +14,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.model.answer_keys import CODE_KEY
-from crawl.rounds import LoopOptions
+from crawl.rounds.steps import LoopOptions
 from crawl.storage.crawl_dir import CrawlDir
 from tests.phases.made import NOW, records_of
 from tests.phases.round_loops import SetClock, run_rounds

@@ -12,7 +12,7 @@ import pytest
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
+from crawl.rounds.steps import UNBOUNDED, LoopOptions, StopReason
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT

@@ -11,8 +11,14 @@ import pytest
 
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.rounds import RoundOptions, Stage, StopReason, build_round, next_step
 from crawl.rounds.state import segment_states
+from crawl.rounds.steps import (
+    RoundOptions,
+    Stage,
+    StopReason,
+    build_round,
+    next_step,
+)
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import Settings, Web, running
 from tests.phases.fetch_commands import Command, assert_polite, pages_asked, write_conf

@@ -12,7 +12,6 @@ from crawl.planning.cluster import (
     Node,
     Prices,
     fewest_nodes,
-    hours_per_day,
     most_pages_per_day,
     phase_time,
     plan,
@@ -68,9 +67,9 @@ def test_the_fewest_nodes_are_enough_and_one_less_is_not(demand: Demand) -> None
     nodes = fewest_nodes(demand, COSTS, NODE)
     assume(nodes is not None)
     assert nodes is not None
-    assert hours_per_day(demand, COSTS, NODE, nodes) <= HOURS_PER_DAY * (1 + 1e-9)
+    assert plan(demand, COSTS, NODE, nodes).hours_per_day <= HOURS_PER_DAY * (1 + 1e-9)
     if nodes > 1:
-        assert hours_per_day(demand, COSTS, NODE, nodes - 1) > HOURS_PER_DAY * (1 - 1e-9)
+        assert plan(demand, COSTS, NODE, nodes - 1).hours_per_day > HOURS_PER_DAY * (1 - 1e-9)
     assert plan(demand, COSTS, NODE).fits
 
 
@@ -80,14 +79,14 @@ def test_more_urls_never_need_fewer_hours(demand: Demand, times: float) -> None:
     # with more tasks than cores: a bucket that is split is worked on by several
     fewer = replace(demand, pace=HostPace(0, 0), buckets=1 << 20)
     more = replace(fewer, urls=demand.urls * times)
-    hours = [hours_per_day(each, COSTS, NODE, 100) for each in (fewer, more)]
+    hours = [plan(each, COSTS, NODE, 100).hours_per_day for each in (fewer, more)]
     assert hours[1] >= hours[0] * (1 - 1e-9)
 
 
 def test_a_billion_pages_a_day() -> None:
     found = plan(BILLION, COSTS, Node(), prices=Prices(1.0, 0.02, 5, 0.4))
     assert found.fits
-    fewer = hours_per_day(BILLION, COSTS, Node(), found.nodes - 1)
+    fewer = plan(BILLION, COSTS, Node(), found.nodes - 1).hours_per_day
     assert found.hours_per_day <= HOURS_PER_DAY < fewer
     assert [phase.work.phase for phase in found.phases] == [
         "inject",

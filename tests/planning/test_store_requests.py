@@ -35,15 +35,15 @@ def test_the_blocks_are_those_of_the_store() -> None:
     ("size", "gets"), [(0, 1), (60_000, 1), (70_000, 2), (11 * MIB, 4), (112e6, 1 + 27)]
 )
 def test_a_file_is_read_by_its_end_and_then_in_blocks(size: float, gets: int) -> None:
-    assert reading(1, size) == StoreRequests(get=gets, head=1)
-    assert reading(10, 10 * size, are_looked_at=False) == StoreRequests(get=10 * gets)
+    assert reading(1, size) == StoreRequests(get=gets)
+    assert reading(10, 10 * size) == StoreRequests(get=10 * gets)
     assert reading_whole(10) == StoreRequests(get=10)
 
 
 @pytest.mark.parametrize(("size", "puts"), [(0, 1), (15 * MIB, 1), (16 * MIB, 3), (40 * MIB, 5)])
 def test_a_large_file_is_begun_sent_in_parts_and_ended(size: float, puts: int) -> None:
-    assert writing(1, size) == StoreRequests(put=puts, head=1)
-    assert writing(10, 10 * size, are_looked_at=False) == StoreRequests(put=10 * puts)
+    assert writing(1, size) == StoreRequests(put=puts)
+    assert writing(10, 10 * size) == StoreRequests(put=10 * puts)
 
 
 def test_a_publication_lists_files_and_deletes_them_by_the_thousand() -> None:

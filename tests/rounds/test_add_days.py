@@ -17,10 +17,16 @@ from crawl.model.status import Status
 from crawl.operations.options import Face, read_options
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
-from crawl.rounds import UNBOUNDED, LoopOptions, RoundOptions, StopReason, build_round
 from crawl.rounds.lanes import Beside
 from crawl.rounds.options import RunOptions
 from crawl.rounds.overlap import overlapping
+from crawl.rounds.steps import (
+    UNBOUNDED,
+    LoopOptions,
+    RoundOptions,
+    StopReason,
+    build_round,
+)
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.host_states import put_host_states

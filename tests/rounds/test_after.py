@@ -14,7 +14,10 @@ from crawl.operations.operation import Due
 from crawl.phases.dedup import run as dedup
 from crawl.phases.index import run as index
 from crawl.phases.index.tasks.outputs import committed_outputs
-from crawl.rounds import (
+from crawl.rounds.after import check_after, operation_of, require_needed
+from crawl.rounds.lanes import Beside
+from crawl.rounds.overlap import overlapping
+from crawl.rounds.steps import (
     AFTER_ROUNDS,
     STOP_FILE,
     UNBOUNDED,
@@ -22,9 +25,6 @@ from crawl.rounds import (
     StopReason,
     after_steps,
 )
-from crawl.rounds.after import check_after, operation_of, require_needed
-from crawl.rounds.lanes import Beside
-from crawl.rounds.overlap import overlapping
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.phases.made import DAY, NOW, datum, make_crawldb

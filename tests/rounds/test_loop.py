@@ -19,10 +19,17 @@ from crawl.phases.parse import run as parse
 from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.options import UpdateDbOptions
-from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, RoundOptions, Stage, StopReason
 from crawl.rounds.loop import RoundLoop
 from crawl.rounds.results import LoopResult
 from crawl.rounds.state import segment_states
+from crawl.rounds.steps import (
+    STOP_FILE,
+    UNBOUNDED,
+    LoopOptions,
+    RoundOptions,
+    Stage,
+    StopReason,
+)
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, Segment
 from crawl.tables.runner import InProcess

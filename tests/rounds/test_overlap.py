@@ -22,10 +22,16 @@ from crawl.phases.fetch.rules import RoundCosts
 from crawl.phases.generate import run as generate
 from crawl.phases.parse import run as parse
 from crawl.phases.updatedb import run as updatedb
-from crawl.rounds import STOP_FILE, UNBOUNDED, LoopOptions, Stage, StopReason
 from crawl.rounds.overlap import can_overlap, fetch_parts
 from crawl.rounds.results import LoopResult
 from crawl.rounds.state import segment_states
+from crawl.rounds.steps import (
+    STOP_FILE,
+    UNBOUNDED,
+    LoopOptions,
+    Stage,
+    StopReason,
+)
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import (
     LogEntry,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from crawl.errors import UsageError
 from crawl.operations.registry import OURS
-from crawl.rounds import (
+from crawl.rounds.steps import (
     AFTER_ROUNDS,
     UNBOUNDED,
     CrawlParams,
@@ -320,7 +320,7 @@ def test_tasks_that_nobody_asked_for() -> None:
 def test_it_needs_next_to_nothing() -> None:
     """A scheduler imports it where neither Spark nor Arrow is."""
     script = (
-        "import crawl.rounds, sys;"
+        "import crawl.rounds.steps, sys;"
         "assert not {'pyspark', 'pyarrow', 'numpy', 'fsspec', 'click'} & set(sys.modules)"
     )
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, check=False)

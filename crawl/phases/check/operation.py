@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from crawl.operations.operation import Asked, Operation
@@ -67,45 +67,27 @@ def _check(work: Work, deep: bool) -> CheckResult:
     from crawl.storage.checking import CheckProgress
 
     progress = CheckProgress()
-
-    def look() -> _CheckView | None:
-        return _CheckView(progress.done, progress.total) if progress.total else None
-
-    with work.showing("check", look):
+    with work.showing("check", lambda: progress if progress.total else None):
         return check_crawl(work.directory, deep=deep, progress=progress)
 
 
 def _leftovers(work: Work, checked: CheckResult) -> list[dict[str, str]]:
     """What killed commands left: copies and locks."""
-    from crawl.phases.check.locks import found_locks
+    from crawl.phases.check.run import found_locks
 
-    locks = found_locks(work.directory, work.config, work.clock)
-    for lock in locks:
-        if lock.dead is None and (checked.faults or checked.leftovers):
-            work.remark(f"somebody is writing here: {lock.owner}")
-    dead = [
-        {"path": lock.path, "fault": f"{lock.owner}: {lock.dead}"} for lock in locks if lock.dead
-    ]
-    return [*(asdict(each) for each in checked.leftovers), *dead]
+    leftovers = [asdict(each) for each in checked.leftovers]
+    for path, owner, dead in found_locks(work.directory, work.config, work.clock):
+        if dead:
+            leftovers.append({"path": path, "fault": f"{owner}: {dead}"})
+        elif checked.faults or checked.leftovers:
+            work.remark(f"somebody is writing here: {owner}")
+    return leftovers
 
 
 def _fault_list(work: Work, checked: CheckResult, leftovers: list[dict[str, str]]) -> FaultList:
     from crawl.phases.check.run import index_remarks
 
     return FaultList(checked, leftovers, index_remarks(work.directory, checked.faults))
-
-
-@dataclass(frozen=True, slots=True)
-class _CheckView:
-    """How many files are checked, as a display takes it."""
-
-    done: int
-    total: int
-    pace: str = "files"
-    remaining: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.done:,} of {self.total:,} files"
 
 
 def check_values(faults: FaultList, asked: Asked) -> dict[str, Any]:

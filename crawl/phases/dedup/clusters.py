@@ -3,47 +3,48 @@ own whose edges wait in files, and then the stars that they make."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from crawl.config import Config
+from crawl.counters import Counters
 from crawl.errors import NothingToDo
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
+from crawl.model.status import Status
 from crawl.phases.dedup.rules import CANONICAL, EVIDENCE, REDIRECT, REDIRECTING, Measure, Nearness
 from crawl.phases.dedup.tasks.components import (
     ComponentsJob,
     large_star,
+    link_nodes,
     send_clusters,
     send_edges,
+    send_nodes,
     small_star,
 )
-from crawl.phases.dedup.tasks.evidence import EvidenceJob, EvidenceTaskResult, send_canonicals
-from crawl.phases.dedup.tasks.near import LinkTaskResult, NearJob, SketchTaskResult, link_near
-from crawl.phases.dedup.tasks.parsed_pages import TextFile, TitleFile, send_samples
-from crawl.phases.dedup.tasks.records import DedupJob
-from crawl.phases.dedup.tasks.redirects import ParseFile, RedirectsJob, send_redirects
-from crawl.phases.dedup.tasks.sketches import BANDS
-from crawl.phases.dedup.tasks.stars import DoubtfulPairs, StarsJob, find_stars
-from crawl.phases.dedup.tasks.tasks import (
-    StarTask,
-    find_slice_named,
-    link_nodes,
-    send_nodes,
-    send_slice_bands,
-    send_slice_namings,
-    send_slice_star_members,
-    send_slice_targets,
+from crawl.phases.dedup.tasks.evidence import (
+    EvidenceJob,
+    RedirectsJob,
+    find_named,
+    send_canonicals,
+    send_namings,
+    send_redirects,
 )
+from crawl.phases.dedup.tasks.near import SketchTaskResult, link_near, send_bands
+from crawl.phases.dedup.tasks.pairs import DoubtfulPairs
+from crawl.phases.dedup.tasks.parsed_pages import PartFile, send_samples
+from crawl.phases.dedup.tasks.records import DedupJob
+from crawl.phases.dedup.tasks.sketches import BANDS
+from crawl.phases.dedup.tasks.stars import NearJob, StarTask, find_stars, send_star_members
 from crawl.rules.redirect import RedirectRules
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.segments import CONTENT, PARSE_DATA, PARSE_TEXT
 from crawl.tables.bucket_files import largest_first
-from crawl.tables.exchange import Exchange
+from crawl.tables.exchange import Exchange, Outbox
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 
@@ -77,145 +78,99 @@ class ClusterSteps:
         sent = self.runner.exchange(
             partial(send_nodes, job), self._stored(), job.destinations, "dedup: link"
         )
-        tasks = [(number, number) for number in range(job.destinations)]
+        tasks = _numbered(job.destinations)
         for result in sent.run(partial(link_nodes, self.scratch), tasks, "dedup: link"):
             self._take(result.file, result.counters)
 
     def by_nearness(self, nearness: Nearness) -> None:
         """Near duplicates, of texts or of simhashes."""
         rows = sum(each.rows for each in self.slices.all)
-        texts = self.text_files() if nearness.measure is Measure.JACCARD else []
+        texts = self.files_of(PARSE_TEXT) if nearness.measure is Measure.JACCARD else []
         if nearness.measure is Measure.JACCARD and not texts:
             raise NothingToDo(
                 f"{self.crawl_dir.address}: no segment has parsed texts: --near has nothing to"
                 " compare"
             )
-        files: list[TextFile | TitleFile] = [*texts, *self.title_files()]
+        files = largest_first([*texts, *self.files_of(PARSE_DATA)])
         expected = min(rows, sum(file.rows for file in texts)) if texts else rows
         destinations = 1 + expected * BANDS // _ROWS_PER_DESTINATION
-        job = NearJob(
-            replace(self.job, order=()),
-            nearness,
-            destinations,
-            self.scratch,
-            expected,
-            self.doubtful.most,
-        )
+        dedup, most = replace(self.job, order=()), self.doubtful.most
+        job = NearJob(dedup, nearness, destinations, self.scratch, expected, most)
         sampled = self.runner.exchange(
             partial(send_samples, self.slices.router),
-            largest_first(files),
+            files,
             len(self.slices),
             "dedup: sample texts",
         )
         sent = sampled.send(
-            partial(send_slice_bands, job), self._addressed(), destinations, "dedup: sketch"
+            partial(send_bands, job), self._addressed(), destinations, "dedup: sketch"
         )
-        tasks = [(number, number) for number in range(destinations)]
-        found: list[LinkTaskResult] = sent.run(
-            partial(link_near, job), tasks, "dedup: near duplicates"
-        )
-        for counters in sampled.results():
-            self.report.counters += counters
+        found = sent.run(partial(link_near, job), _numbered(destinations), "dedup: near duplicates")
         sketched: list[SketchTaskResult] = list(sent.results())
-        for done in (*(each.counters for each in sketched), *(each.counters for each in found)):
-            self.report.counters += done
+        counted = [each.counters for each in sketched] + [each.counters for each in found]
+        self.report.counters += sum([*sampled.results(), *counted], Counters())
         linked = [result.file for result in found if result.file is not None]
         if nearness.measure is Measure.HAMMING:
             self.files += linked
             for result in found:
                 self.doubtful.add_pairs(result.doubtful)
         elif linked:
-            self._stars(nearness, linked, sum(result.edges for result in found), sketched)
+            self._stars(job, linked, sum(result.edges for result in found), sketched)
 
     def _stars(
-        self, nearness: Nearness, linked: list[str], edges: int, sketched: list[SketchTaskResult]
+        self, near: NearJob, linked: list[str], edges: int, sketched: list[SketchTaskResult]
     ) -> None:
         """Of what sketches connect, pages and those that are near them."""
         order = tuple(name for name in self.job.order if name not in EVIDENCE)
         destinations = 1 + edges // _PAGES_PER_DESTINATION
-        job = StarsJob(
-            replace(self.job, order=order),
-            nearness,
-            self.scratch,
-            destinations,
-            self.doubtful.most,
-        )
+        job = replace(near, dedup=replace(self.job, order=order), destinations=destinations)
         step = "dedup: verify near duplicates"
         tasks = [
             (base.number, StarTask(base, result.files))
             for base, result in zip(self._stored(), sketched, strict=True)
         ]
         sent = self._connected(linked).send(
-            partial(send_slice_star_members, job), tasks, destinations, step
+            partial(send_star_members, job), tasks, destinations, step
         )
-        numbers = [(number, number) for number in range(destinations)]
-        for result in sent.run(partial(find_stars, job), numbers, step):
+        for result in sent.run(partial(find_stars, job), _numbered(destinations), step):
             self._take(result.file, result.counters)
             self.doubtful.add_pairs(result.doubtful)
 
     def by_canonical(self, *, over_redirects: bool) -> None:
         """Pages and what they name as canonical, or where that redirects to."""
-        job = EvidenceJob(
-            replace(self.job, order=()),
-            self.slices.router,
-            self.scratch,
-            also=REDIRECTING if over_redirects else (),
-        )
-        said = self.runner.exchange(
-            partial(send_canonicals, self.slices.router),
-            largest_first(self._files(PARSE_DATA)),
-            len(self.slices),
-            "dedup: canonical URLs",
-        )
-        sent = said.send(
-            partial(send_slice_namings, job),
-            self._addressed(),
-            len(self.slices),
-            "dedup: canonical URLs",
-        )
-        found = sent.run(partial(find_slice_named, job), self._addressed(), "dedup: canonical URLs")
-        for counters in sent.results():
-            self.report.counters += counters
-        self._count_unknown(job, found)
-        for base, result in zip(self._stored(), found, strict=True):
-            self._take(result.edges, result.counters)
-            self._take_evidence(base.number, CANONICAL, result.named)
+        also = REDIRECTING if over_redirects else ()
+        say = partial(send_canonicals, self.slices.router)
+        self._by_evidence(CANONICAL, also, say, self.files_of(PARSE_DATA), "dedup: canonical URLs")
 
     def by_redirects(self, config: Config) -> None:
         """Records and where they redirect to: pages as well as those that only lead on."""
-        reading = RedirectsJob(
-            self.slices.router,
-            NormalizerChain.from_config(config, Scope.FETCHER),
-            RedirectRules.of(config).max_length,
-        )
-        job = EvidenceJob(
-            replace(self.job, order=()),
-            self.slices.router,
-            self.scratch,
-            name="redirects",
-            also=REDIRECTING,
-        )
-        step = "dedup: redirects"
-        pages = [ParseFile(file) for file in self._files(PARSE_DATA)]
-        files: list[TextFile | ParseFile] = [*self._files(CONTENT), *pages]
-        said = self.runner.exchange(
-            partial(send_redirects, reading), largest_first(files), len(self.slices), step
-        )
-        sent = said.send(
-            partial(send_slice_targets, job), self._addressed(), len(self.slices), step
-        )
-        found = sent.run(partial(find_slice_named, job), self._addressed(), step)
-        for counters in said.results():
-            self.report.counters += counters
-        for base, result in zip(self._stored(), sent.results(), strict=True):
-            self._take(None, result.counters)
-            self._take_evidence(base.number, REDIRECT, result.named)
-        self._count_unknown(job, found)
-        for result in found:
-            self._take(result.edges, result.counters)
+        normalizers = NormalizerChain.from_config(config, Scope.FETCHER)
+        job = RedirectsJob(self.slices.router, normalizers, RedirectRules.of(config).max_length)
+        files = [*self.files_of(CONTENT), *self.files_of(PARSE_DATA)]
+        say = partial(send_redirects, job)
+        self._by_evidence(REDIRECT, REDIRECTING, say, files, "dedup: redirects")
 
-    def _count_unknown(self, job: EvidenceJob, found: list[EvidenceTaskResult]) -> None:
-        """Counts what was named and is in no slice."""
+    def _by_evidence(
+        self,
+        line: str,
+        also: tuple[Status, ...],
+        say: Callable[[PartFile, Outbox], Counters],
+        files: list[PartFile],
+        step: str,
+    ) -> None:
+        """Records and what files say that they name."""
+        dedup = replace(self.job, order=())
+        job = EvidenceJob(dedup, self.slices.router, self.scratch, line, also)
+        said = self.runner.exchange(say, largest_first(files), len(self.slices), step)
+        sent = said.send(partial(send_namings, job), self._addressed(), len(self.slices), step)
+        found = sent.run(partial(find_named, job), self._addressed(), step)
+        self.report.counters += sum(said.results(), Counters())
+        for results in (sent.results(), found):
+            for base, result in zip(self._stored(), results, strict=True):
+                self._take(result.edges, result.counters)
+                if result.named is not None:
+                    self.evidence.setdefault(base.number, {})[line] = result.named
+        # what was named and is in no slice
         unknown = self.report.counters[job.name] - sum(result.known for result in found)
         if unknown:
             self.report.counters[f"{job.name}_unknown"] += unknown
@@ -228,7 +183,7 @@ class ClusterSteps:
         """The same of records that the edges of some files connect."""
         destinations = self.job.destinations
         job = ComponentsJob(self.scratch, destinations)
-        every = [(number, number) for number in range(destinations)]
+        every = _numbered(destinations)
         edges: Exchange[Any] = self.runner.exchange(
             partial(send_edges, job), files, destinations, "dedup: clusters"
         )
@@ -243,10 +198,6 @@ class ClusterSteps:
             before = now
         return edges.send(partial(send_clusters, job), every, len(self.slices), "dedup: clusters")
 
-    def _take_evidence(self, number: int, name: str, file: str | None) -> None:
-        if file is not None:
-            self.evidence.setdefault(number, {})[name] = file
-
     def _take(self, file: str | None, counters: Mapping[str, int]) -> None:
         self.report.counters.update(counters)
         if file is not None:
@@ -258,21 +209,20 @@ class ClusterSteps:
     def _addressed(self) -> list[tuple[int, Any]]:
         return [(base.number, base) for base in self._stored()]
 
-    def text_files(self) -> list[TextFile]:
-        """The files of the texts of all segments."""
-        return self._files(PARSE_TEXT)
-
-    def title_files(self) -> list[TitleFile]:
-        """Those of their titles."""
-        return [TitleFile(file) for file in self._files(PARSE_DATA)]
-
-    def _files(self, part: str) -> list[TextFile]:
+    def files_of(self, part: str) -> list[PartFile]:
         """The files of a part of all segments; the later of two segments has the greater
         number."""
-        found: list[TextFile] = []
+        found: list[PartFile] = []
         for number, segment in enumerate(self.crawl_dir.segments.generated()):
             manifest = segment.manifest(part)
             folder = segment.part_folder(part)
             files = manifest.files if manifest is not None else ()
-            found += [TextFile(folder, file.path, file.rows, number) for file in files if file.rows]
+            found += [
+                PartFile(part, folder, file.path, file.rows, number) for file in files if file.rows
+            ]
         return found
+
+
+def _numbered(count: int) -> list[tuple[int, int]]:
+    """Tasks that are known by their destinations alone."""
+    return [(number, number) for number in range(count)]

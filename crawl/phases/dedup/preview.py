@@ -8,16 +8,11 @@ from functools import partial
 import numpy as np
 
 from crawl.phases.dedup.clusters import ClusterSteps
-from crawl.phases.dedup.tasks.parsed_pages import TextFile, TitleFile
 from crawl.phases.dedup.tasks.records import slices_and_rows
-from crawl.phases.dedup.tasks.shown_pages import (
-    ShownSlice,
-    find_said,
-    find_urls,
-    latest_said,
-)
+from crawl.phases.dedup.tasks.shown_pages import find_said, find_urls
 from crawl.phases.dedup.text_difference import difference_of
 from crawl.phases.dedup.values import PagePair
+from crawl.storage.segments import PARSE_DATA, PARSE_TEXT
 
 _STEP = "dedup: preview"
 
@@ -30,15 +25,18 @@ def shown_pairs(steps: ClusterSteps) -> tuple[PagePair, ...]:
     ids = np.unique([number for pair in pairs for number in (pair.survivor, pair.other)])
     slices, rows = slices_and_rows(ids)
     tasks = [
-        ShownSlice(base, rows[slices == base.number].astype(np.int64))
+        (base, rows[slices == base.number].astype(np.int64))
         for base in steps.slices.stored()
         if (slices == base.number).any()
     ]
     found = steps.runner.run(partial(find_urls, steps.job), tasks, _STEP)
     urls = {number: url for some in found for number, url in some.items()}
-    files: list[TextFile | TitleFile] = [*steps.text_files(), *steps.title_files()]
+    files = [*steps.files_of(PARSE_TEXT), *steps.files_of(PARSE_DATA)]
     said = steps.runner.run(partial(find_said, tuple(sorted(set(urls.values())))), files, _STEP)
-    texts, titles = (latest_said(said, is_title=is_title) for is_title in (False, True))
+    latest: dict[str, dict[str, str]] = {PARSE_TEXT: {}, PARSE_DATA: {}}
+    for file, by_url in sorted(zip(files, said, strict=True), key=lambda each: each[0].segment):
+        latest[file.part].update(by_url)
+    texts, titles = latest.values()
     return tuple(
         PagePair(
             round(pair.similarity, 4),

@@ -25,24 +25,19 @@ from crawl.model.report import Report
 from crawl.phases.dedup.clusters import ClusterSteps
 from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.dedup.preview import shown_pairs
-from crawl.phases.dedup.rules import (
-    CANONICAL,
-    REDIRECT,
-    Grouping,
-    Nearness,
-    parse_order,
-)
+from crawl.phases.dedup.rules import CANONICAL, REDIRECT, Grouping, Nearness, parse_order
 from crawl.phases.dedup.tasks.decide import (
-    DecideTask,
     DecideTaskResult,
+    DedupTask,
     LargeGroup,
+    alone,
     decide,
     mark_slice,
+    send_candidates,
 )
-from crawl.phases.dedup.tasks.members import WantedGroups, gather_members
+from crawl.phases.dedup.tasks.members import WantedGroups, gather_members, send_members
+from crawl.phases.dedup.tasks.pairs import DoubtfulPairs
 from crawl.phases.dedup.tasks.records import DedupJob
-from crawl.phases.dedup.tasks.stars import DoubtfulPairs
-from crawl.phases.dedup.tasks.tasks import DedupTask, alone, send_slice, send_slice_members
 from crawl.phases.dedup.values import DuplicateGroup, PagePair
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import note_run
@@ -120,7 +115,7 @@ def run(
                 clusters = _clusters(steps, options, config)
         source = _Source(runner, steps, clusters)
         with timed(report, "compare", clock):
-            sent = source.send(send_slice, "dedup: compare")
+            sent = source.send(send_candidates, "dedup: compare")
             decided = _decide(sent, job, slices, options)
             largest = _take_results(report, sent, decided)[: options.group_count]
         changes = int(decided.row_counts().sum())
@@ -185,8 +180,9 @@ def _clusters(steps: ClusterSteps, options: DedupOptions, config: Config) -> Exc
 def _decide(
     sent: Exchange[Any], job: DedupJob, slices: Slices, options: DedupOptions
 ) -> Exchange[DecideTaskResult]:
-    tasks = [(number, DecideTask(options.group_count)) for number in range(job.destinations)]
-    return sent.send(partial(decide, job), tasks, len(slices), "dedup: decide")
+    tasks = [(number, number) for number in range(job.destinations)]
+    deciding = partial(decide, job, options.group_count)
+    return sent.send(deciding, tasks, len(slices), "dedup: decide")
 
 
 def _take_results(
@@ -227,7 +223,7 @@ def _groups(source: _Source, groups: list[LargeGroup], urls: int) -> tuple[Dupli
     """The largest groups with some of their URLs."""
     if not groups:
         return ()
-    sent = source.send(partial(send_slice_members, WantedGroups.of(groups, urls)), "dedup: report")
+    sent = source.send(partial(send_members, WantedGroups.of(groups, urls)), "dedup: report")
     tasks = [(number, number) for number in range(source.steps.job.destinations)]
     members = sent.run(partial(gather_members, groups, urls), tasks, "dedup: report")
     ordered = sorted((each for part in members for each in part), key=lambda each: each[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from crawl.operations.operation import Asked, Operation
@@ -41,15 +42,9 @@ def run(work: Work, options: DustOptions) -> dict[str, Any]:
 
 
 def _rule_values(evidence: RuleEvidence) -> dict[str, Any]:
-    return {
-        "host": evidence.host,
-        "kind": str(evidence.rule.kind),
-        "name": evidence.rule.name,
-        "contents": evidence.contents,
-        "values": evidence.values,
-        "urls": evidence.urls,
-        "exceptions": evidence.exceptions,
-    }
+    figures = asdict(evidence)
+    host, rule = figures.pop("host"), figures.pop("rule")
+    return {"host": host, "kind": str(rule["kind"]), "name": rule["name"], **figures}
 
 
 def render(answer: dict[str, Any], asked: Asked) -> View:

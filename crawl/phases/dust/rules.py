@@ -26,17 +26,6 @@ class RuleEvidence:
 
 
 @dataclass(frozen=True, slots=True)
-class JointEvidence:
-    """What a crawl says of all rules of a host together."""
-
-    host: int
-    """Its number (crawl/storage/layout.py)."""
-    urls: int
-    """URLs that the rules make the same as another."""
-    exceptions: int
-
-
-@dataclass(frozen=True, slots=True)
 class DustBounds:
     """What evidence must be like. Precision comes before recall: to leave out what matters loses
     pages, to keep what does not costs some requests."""

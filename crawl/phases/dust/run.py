@@ -14,13 +14,7 @@ from functools import partial
 from crawl.clock import Clock
 from crawl.driver.rule_files import read_learnt, rewrite_learnt
 from crawl.phases.dust.rules import DustBounds, RuleEvidence, strongest
-from crawl.phases.dust.tasks.task import (
-    DustJob,
-    DustTask,
-    send_rows,
-    weigh_bucket,
-    weigh_received,
-)
+from crawl.phases.dust.tasks.task import DustJob, DustTask, send_rows, weigh_bucket, weigh_received
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of, number_of
 from crawl.storage.manifest import Snapshot
@@ -113,29 +107,20 @@ def run(
     hosts: Iterable[str] = (),
 ) -> DustResult:
     """Learns the rules of all hosts, or of some."""
-    learning = _Learning(runner, crawl_dir, snapshot, bounds, frozenset(hosts))
-    return learning.run()
+    return _Learning(runner, crawl_dir, snapshot, bounds, frozenset(hosts)).run()
 
 
+@dataclass(frozen=True)
 class _Learning:
-    def __init__(
-        self,
-        runner: Runner,
-        crawl_dir: CrawlDir,
-        snapshot: Snapshot,
-        bounds: DustBounds,
-        hosts: frozenset[str],
-    ) -> None:
-        self._runner = runner
-        self._crawldb = crawl_dir.crawldb.folder
-        self._bounds = bounds
-        self._hosts = hosts
-        self._snapshot = snapshot
-        self._slices = Slices.of(snapshot, snapshot.buckets)
-        self._judged: Rules = {}
-        """Rules that were found right together."""
-        self._settled: set[str] = set()
-        """Hosts of which no more is looked for."""
+    runner: Runner
+    crawl_dir: CrawlDir
+    snapshot: Snapshot
+    bounds: DustBounds
+    hosts: frozenset[str]
+    judged: Rules = field(default_factory=dict)
+    """Rules that were found right together."""
+    settled: set[str] = field(default_factory=set)
+    """Hosts of which no more is looked for."""
 
     def run(self) -> DustResult:
         rules: Rules = {}
@@ -144,65 +129,66 @@ class _Learning:
         pages = 0
         for number in range(_MAX_PASSES + 1):
             search = number < _MAX_PASSES
-            seen, evidence, joint = self._pass(rules, search=search, everywhere=number == 0)
+            seen, evidence, joint = self._pass(rules, search=search)
             pages = pages or seen
             for host in sorted(rules):
                 urls, exceptions = joint.get(number_of(host), (0, 0))
-                if self._bounds.tolerates(urls, exceptions):
-                    self._judged[host] = rules[host]
+                if self.bounds.tolerates(urls, exceptions):
+                    self.judged[host] = rules[host]
                 else:
-                    self._settled.add(host)
-                    self._judged.setdefault(host, [strongest(singles[host])])
+                    self.settled.add(host)
+                    self.judged.setdefault(host, [strongest(singles[host])])
             new_rules: Rules = {}
             for each in evidence:
-                if self._hosts and each.host not in self._hosts:
+                if self.hosts and each.host not in self.hosts:
                     continue
-                if self._bounds.holds(each):
-                    if each.host not in self._settled:
+                if self.bounds.holds(each):
+                    if each.host not in self.settled:
                         new_rules.setdefault(each.host, []).append(each)
-                elif number == 0 and each.contents >= self._bounds.min_support:
+                elif number == 0 and each.contents >= self.bounds.min_support:
                     doubtful.append(each)
             if number == 0:
                 singles = new_rules
-            rules = {host: [*self._judged.get(host, []), *new] for host, new in new_rules.items()}
+            rules = {host: [*self.judged.get(host, []), *new] for host, new in new_rules.items()}
             if not rules:
                 break
-        ordered = [each for host in sorted(self._judged) for each in self._judged[host]]
+        ordered = [each for host in sorted(self.judged) for each in self.judged[host]]
         return DustResult(pages, ordered, sorted(doubtful, key=lambda each: (each.host, each.rule)))
 
     def _pass(
-        self, rules: Rules, *, search: bool, everywhere: bool
+        self, rules: Rules, *, search: bool
     ) -> tuple[int, list[RuleEvidence], dict[int, tuple[int, int]]]:
-        job = DustJob(self._crawldb, search)
+        job = DustJob(self.crawl_dir.crawldb.folder, search)
+        slices = Slices.of(self.snapshot, self.snapshot.buckets)
         dust_by_bucket: dict[int, dict[str, HostDust]] = {}
         for host, evidence_of_host in rules.items():
             dust = HostDust.of(each.rule for each in evidence_of_host)
-            dust_by_bucket.setdefault(bucket_of(host, self._snapshot.buckets), {})[host] = dust
+            dust_by_bucket.setdefault(bucket_of(host, self.snapshot.buckets), {})[host] = dust
         bucket_numbers = dust_by_bucket.keys() if rules else self._wanted_buckets()
         tasks = [
             DustTask(each, dust_by_bucket.get(each.bucket, {}))
-            for each in largest_first(self._slices.stored())
+            for each in largest_first(slices.stored())
             if each.bucket in bucket_numbers
         ]
         whole = [task for task in tasks if task.slice.is_whole]
         parts = [task for task in tasks if not task.slice.is_whole]
-        results = self._runner.run(partial(weigh_bucket, job), whole, "dust: weigh")
-        pages = sum(each.pages for each in results)
-        weighed = [each.evidence for each in results if each.evidence is not None]
+        results = self.runner.run(partial(weigh_bucket, job), whole, "dust: weigh")
+        pages = sum(count for count, _ in results)
+        weighed = [evidence for _, evidence in results]
         if parts:
-            sent = self._runner.exchange(
-                partial(send_rows, job), parts, self._snapshot.buckets, "dust: send"
+            sent = self.runner.exchange(
+                partial(send_rows, job), parts, self.snapshot.buckets, "dust: send"
             )
             buckets = sorted({task.slice.bucket for task in parts})
             weighed += sent.run(
                 weigh_received, [(bucket, bucket) for bucket in buckets], "dust: weigh"
             )
-            pages += sum(each.pages for each in sent.results())
+            pages += sum(sent.results())
         evidence = [each for bucket in weighed for each in bucket.rules]
-        joint = {each.host: (each.urls, each.exceptions) for b in weighed for each in b.joint}
+        joint = {host: figures for bucket in weighed for host, figures in bucket.joint.items()}
         return pages, evidence, joint
 
     def _wanted_buckets(self) -> Iterable[int]:
-        if self._hosts:
-            return {bucket_of(host, self._snapshot.buckets) for host in self._hosts}
-        return range(self._snapshot.buckets)
+        if self.hosts:
+            return {bucket_of(host, self.snapshot.buckets) for host in self.hosts}
+        return range(self.snapshot.buckets)

@@ -40,8 +40,6 @@ from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.tables.table_merge import MergeJob
 
-__all__ = ["HandOverTask", "handed_over", "publish_handed_over"]
-
 KEEP = 2
 """Snapshots of each: the one before is for whoever reads it, or for a repair."""
 _log = logging.getLogger(__name__)
@@ -71,9 +69,29 @@ def publish_handed_over(
     wanted = [task for task in tasks if task.robots or task.servers is not None]
     if not wanted:
         return True
-    work = partial(_publish, runner, crawl_dir, config, clock, wanted, report, buckets, steal_lock)
+
+    def publish() -> None:
+        with (
+            crawl_dir.writing(
+                crawl_dir.dataset(ROBOTS), report.phase, config, clock, steal_lock=steal_lock
+            ) as robots,
+            crawl_dir.writing(
+                crawl_dir.dataset(SERVERS), report.phase, config, clock, steal_lock=steal_lock
+            ) as servers,
+        ):
+            for transaction, table, send in (
+                (robots, ROBOTS, send_robots),
+                (servers, SERVERS, send_pauses),
+            ):
+                base = _in_buckets(runner, transaction, table, buckets, report)
+                slices = Slices.of(base, base.buckets if base else buckets)
+                sent = runner.exchange(
+                    partial(send, slices.router), wanted, len(slices), f"{report.phase}: hand_over"
+                )
+                _merge(sent, transaction, table, slices, report, clock)
+
     try:
-        work()
+        publish()
     except Locked as error:
         _log.warning("%s; what the fetch has learnt of servers is not kept", error)
         return False
@@ -82,7 +100,7 @@ def publish_handed_over(
         try:
             for table in (ROBOTS, SERVERS):
                 begin_anew(crawl_dir.dataset(table), "fetch", config, clock, steal_lock=steal_lock)
-            work()
+            publish()
         except StorageError as again:
             _log.warning("%s; what the fetch has learnt of servers is not kept", again)
             return False
@@ -98,36 +116,6 @@ def begin_anew(
     ):
         for name in (dataset.pointer.name, dataset.pointer.copy, SNAPSHOTS):
             dataset.folder.delete(name)
-
-
-def _publish(
-    runner: Runner,
-    crawl_dir: CrawlDir,
-    config: Config,
-    clock: Clock,
-    tasks: Sequence[HandOverTask],
-    report: Report,
-    buckets: int,
-    steal_lock: bool,
-) -> None:
-    with (
-        crawl_dir.writing(
-            crawl_dir.dataset(ROBOTS), report.phase, config, clock, steal_lock=steal_lock
-        ) as robots,
-        crawl_dir.writing(
-            crawl_dir.dataset(SERVERS), report.phase, config, clock, steal_lock=steal_lock
-        ) as servers,
-    ):
-        for transaction, table, send in (
-            (robots, ROBOTS, send_robots),
-            (servers, SERVERS, send_pauses),
-        ):
-            base = _in_buckets(runner, transaction, table, buckets, report)
-            slices = Slices.of(base, base.buckets if base else buckets)
-            sent = runner.exchange(
-                partial(send, slices.router), tasks, len(slices), f"{report.phase}: hand_over"
-            )
-            _merge(sent, transaction, table, slices, report, clock)
 
 
 def _target(transaction: Transaction, table: Table) -> BucketTarget:

@@ -41,9 +41,10 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.parsing.plan import ParsePlan
-from crawl.phases.fetch.hand_over import HandOverTask, handed_over, publish_handed_over
+from crawl.phases.fetch.hand_over import handed_over, publish_handed_over
 from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tail import TailCutter, is_tail_cut, last_round_costs
+from crawl.phases.fetch.tasks import HandOverTask
 from crawl.storage.chunks import CROSS_PART, FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.segments import (
@@ -98,8 +99,7 @@ def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
     if name is not None:
         segment = crawl_dir.segments.segment(segment_name(name))
         segment.require(GENERATE)
-        manifest = segment.manifest(FETCH)
-        if manifest is not None and manifest.complete:
+        if segment.is_complete(FETCH):
             raise UsageError(f"{segment.folder.address} is fetched already")
         return segment
     generated = crawl_dir.segments.generated()
@@ -107,8 +107,7 @@ def choose(crawl_dir: CrawlDir, name: str | None) -> Segment:
         where = crawl_dir.address
         raise UsageError(f"{where} has no segment: make one with `{command('generate', where)}`")
     for segment in generated:
-        manifest = segment.manifest(FETCH)
-        if manifest is None or not manifest.complete:
+        if not segment.is_complete(FETCH):
             return segment
     raise NothingToDo(f"{crawl_dir.address}: every segment is fetched already")
 
@@ -142,6 +141,7 @@ def run(
         limit = config[FETCHER_TIMELIMIT]
         segment.manifest_file(GENERATE).heal()  # if generate was killed before its copy, or after
         lists = sorted(segment.require(GENERATE).files, key=lambda file: -file.rows)
+        crawldb = crawl_dir.crawldb.current()  # None where a segment is all there is
         spec = FetchTaskSpec(
             segment=segment.folder,
             config=config,
@@ -149,14 +149,14 @@ def run(
             normalizers=NormalizerChain.from_config(config, Scope.FETCHER),
             filters=FilterChain.from_config(config),
             scoring=ScoringChain.from_config(config),
-            buckets=_buckets(crawl_dir, config),
+            buckets=crawldb.buckets if crawldb else config[CRAWLDB_BUCKETS],
             lists=tuple(lists),
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
             parsing=_parsing(config),
             list_normalizers=_list_normalizers(config),
             list_filters=_list_filters(config),
             clock=clock,
-            is_slow_host=_slow_hosts(crawl_dir),
+            is_slow_host=SlowHosts(crawl_dir.crawldb.folder, crawldb) if crawldb else None,
             handed_over=handed_over(crawl_dir),
         )
         tail = _tail_cutter(crawl_dir, segment, config, options, clock)
@@ -250,24 +250,8 @@ def _fetch_cross_part_hosts(
 def _handed_over_by(segment: Segment, part: FetchTaskResult) -> HandOverTask:
     """What a part leaves to later fetches."""
     robots = tuple(chunk.robots for chunk in part.chunks if chunk.robots is not None)
-    return HandOverTask(
-        part.part,
-        segment.part_folder(ROBOTS_LEARNT),
-        robots,
-        segment.part_folder(SERVERS_LEFT),
-        part.servers,
-    )
-
-
-def _buckets(crawl_dir: CrawlDir, config: Config) -> int:
-    """Those of the CrawlDb; or of the one that there may be, where a segment is all there is."""
-    crawldb = crawl_dir.crawldb.current()
-    return config[CRAWLDB_BUCKETS] if crawldb is None else crawldb.buckets
-
-
-def _slow_hosts(crawl_dir: CrawlDir) -> SlowHosts | None:
-    crawldb = crawl_dir.crawldb.current()
-    return None if crawldb is None else SlowHosts(crawl_dir.crawldb.folder, crawldb)
+    folder, servers_folder = map(segment.part_folder, (ROBOTS_LEARNT, SERVERS_LEFT))
+    return HandOverTask(folder, robots, servers_folder, part.servers)
 
 
 def _parsing(config: Config) -> ParsePlan | None:
@@ -291,13 +275,8 @@ def _list_filters(config: Config) -> FilterChain | None:
 def _manifest(
     fetched: list[FetchTaskResult], table: str, clock: Clock, *, complete: bool
 ) -> PartManifest:
-    files = [
-        PartFile(part.part, piece.path, piece.rows, piece.bytes)
-        for part in sorted(fetched, key=lambda part: part.part)
-        for chunk in part.chunks
-        if (piece := chunk.pieces.get(table)) is not None
-    ]
-    return PartManifest(tuple(files), clock.now_ms(), complete)
+    pieces = ((part.part, chunk.pieces.get(table)) for part in fetched for chunk in part.chunks)
+    return PartManifest.of_pieces(pieces, clock.now_ms(), complete)
 
 
 def _publish_hosts(
@@ -305,13 +284,9 @@ def _publish_hosts(
 ) -> None:
     """Names the files of hosts that failed, of which there need not be any, and deletes those of
     tasks that died."""
-    files = [
-        PartFile(part.part, part.troubles.path, part.troubles.rows, part.troubles.bytes)
-        for part in sorted(fetched, key=lambda part: part.part)
-        if part.troubles is not None
-    ]
-    manifest = PartManifest(tuple(files), clock.now_ms(), complete)
-    is_unknown = not files and segment.manifest(FETCH_HOSTS) is None
+    pieces = ((part.part, part.troubles) for part in fetched)
+    manifest = PartManifest.of_pieces(pieces, clock.now_ms(), complete)
+    is_unknown = not manifest.files and segment.manifest(FETCH_HOSTS) is None
     if not is_unknown:
         segment.publish(FETCH_HOSTS, manifest)
     if not is_unknown or any(part.is_resumed for part in fetched):

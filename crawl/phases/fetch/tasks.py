@@ -38,7 +38,6 @@ BUCKET_BYTES = 256 << 20
 class HandOverTask:
     """The files that one part has left."""
 
-    part: int
     robots_folder: Folder
     robots: tuple[Piece, ...]
     servers_folder: Folder

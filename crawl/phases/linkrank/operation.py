@@ -25,10 +25,8 @@ def run(work: Work, options: LinkRankOptions) -> PhaseResult:
 
     graph = driver.require_graph(work.directory)
     lacking = behind_lines(work.directory, ("webgraph",))
-    dataset = work.directory.dataset(WEBGRAPH)
-    return run_when_free(work, options, dataset.folder, driver.run, rows=graph.rows).result(
-        *lacking
-    )
+    folder = work.directory.dataset(WEBGRAPH).folder
+    return run_when_free(work, options, folder, driver.run, rows=graph.rows).result(*lacking)
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

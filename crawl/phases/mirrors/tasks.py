@@ -16,7 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from crawl.model.arrow import as_array
+from crawl.phases.dust.tasks.evidence import ranks_within
 from crawl.phases.dust.tasks.forms import RowPlaces, UrlForms
+from crawl.phases.dust.tasks.rows import number_columns
 from crawl.phases.dust.tasks.task import each_page
 from crawl.storage.folder import Folder
 from crawl.tables.exchange import Outbox, Received, RowKind
@@ -24,17 +26,11 @@ from crawl.tables.slices import Slice
 from crawl.urls.columns import column_bytes
 from crawl.urls.text_hashes import Numbers, mixed, row_hashes
 
-
-def _kind(name: str, *columns: str) -> RowKind:
-    fields = [pa.field(column, pa.uint64(), False) for column in columns]
-    return RowKind(name, pa.schema(fields))
-
-
-PAGES = _kind("pages", "page", "site", "signature")
+PAGES = RowKind("pages", number_columns("page", "site", "signature"))
 """A page by path and content, and a site that has it."""
-PAIRS = _kind("pairs", "one", "other", "signature")
+PAIRS = RowKind("pairs", number_columns("one", "other", "signature"))
 """Two sites that have a page in common."""
-COMPARED = _kind("compared", "pair", "path", "signature", "side")
+COMPARED = RowKind("compared", number_columns("pair", "path", "signature", "side"))
 """A page of a candidate."""
 
 _ALL_PAIRS = 8
@@ -103,7 +99,7 @@ def send_pages(job: MirrorJob, slice_: Slice, outbox: Outbox) -> int:
     for site, path, signature, _ in _pages(job.crawldb, slice_):
         page = mixed(path + mixed(signature))
         count += len(page)
-        rows = _table(PAGES, page, site, signature)
+        rows = pa.table([page, site, signature], schema=PAGES.schema)
         outbox.send(PAGES, rows, _places(page, job.destinations))
     return count
 
@@ -125,11 +121,11 @@ def send_pairs(job: MirrorJob, number: int, received: Received, outbox: Outbox) 
         few = starts[firsts & (sizes <= _ALL_PAIRS)]
         limits = sizes[firsts & (sizes <= _ALL_PAIRS)]
         counts = limits - step
-        ones = np.repeat(few, counts) + _ranks(counts)
+        ones = np.repeat(few, counts) + ranks_within(counts)
         many = starts[firsts & (sizes > _ALL_PAIRS)]
         left = np.concatenate([ones, many])
         right = left + step
-        pairs = _table(PAIRS, site[left], site[right], signature[left])
+        pairs = pa.table([site[left], site[right], signature[left]], schema=PAIRS.schema)
         places = _places(mixed(site[left] + mixed(site[right])), job.destinations)
         outbox.send(PAIRS, pairs, places)
     return int(np.count_nonzero(sizes > _MAX_SITES))
@@ -171,11 +167,13 @@ def send_compared(
         entry = candidates.starts[places[rows]].astype(np.int64)
         counts = candidates.starts[places[rows] + 1].astype(np.int64) - entry
         rows = np.repeat(rows, counts)
-        entry = np.repeat(entry, counts) + _ranks(counts)
+        entry = np.repeat(entry, counts) + ranks_within(counts)
         kept = (path[rows] & candidates.masks[entry]) == 0
         rows, entry = rows[kept], entry[kept]
         pair = candidates.pairs[entry]
-        compared = _table(COMPARED, pair, path[rows], signature[rows], candidates.sides[entry])
+        compared = pa.table(
+            [pair, path[rows], signature[rows], candidates.sides[entry]], schema=COMPARED.schema
+        )
         outbox.send(COMPARED, compared, _places(pair, job.destinations))
     return known
 
@@ -224,14 +222,3 @@ def _name_sites(
 
 def _places(numbers: Numbers, destinations: int) -> RowPlaces:
     return (numbers % np.uint64(destinations)).astype(np.int64)
-
-
-def _ranks(counts: RowPlaces) -> RowPlaces:
-    """0, 1, 2 … for each of the counts."""
-    ends = np.cumsum(counts)
-    ranks: RowPlaces = np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
-    return ranks
-
-
-def _table(kind: RowKind, *columns: Numbers) -> pa.Table:
-    return pa.Table.from_arrays([pa.array(column) for column in columns], schema=kind.schema)

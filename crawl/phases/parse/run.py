@@ -76,11 +76,13 @@ def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> S
             raise UsageError(
                 f"{segment.folder.address} is {how} with `{command('fetch', where, segment.name)}`"
             )
-        if _is_parsed(segment) and not reparse:
+        # a fetch that parsed may have been interrupted, and gone on without parsing
+        is_parsed = segment.is_complete(PARSE)
+        if is_parsed and not reparse:
             raise UsageError(
                 f"{segment.folder.address} is parsed already: --reparse parses it again"
             )
-        if _is_parsed(segment) and segment.require(PARSE).rows and not _has_content(segment):
+        if is_parsed and segment.require(PARSE).rows and not _has_content(segment):
             raise UsageError(
                 f"{segment.folder.address} was parsed as it was fetched, and its pages were not"
                 " stored (fetcher.store.content): they cannot be parsed again"
@@ -89,16 +91,9 @@ def choose(crawl_dir: CrawlDir, name: str | None, *, reparse: bool = False) -> S
     if reparse:
         raise UsageError("--reparse needs the name of the segment that is to be parsed again")
     for segment in crawl_dir.segments.generated():
-        fetched = segment.manifest(FETCH)
-        if fetched is not None and fetched.complete and not _is_parsed(segment):
+        if segment.is_complete(FETCH) and not segment.is_complete(PARSE):
             return segment
     raise NothingToDo(f"{where} has no segment that is fetched and not parsed")
-
-
-def _is_parsed(segment: Segment) -> bool:
-    """A fetch that parsed may have been interrupted, and gone on without parsing."""
-    parsed = segment.manifest(PARSE)
-    return parsed is not None and parsed.complete
 
 
 def _has_content(segment: Segment) -> bool:
@@ -131,7 +126,7 @@ def run(
             report.counters.update(part.counters)
         report.finished_ms = clock.now_ms()
         lock.verify()
-        is_replaced = options.reparse and _is_parsed(segment)
+        is_replaced = options.reparse and segment.is_complete(PARSE)
         publish(held, parts, report, clock)
         segment.folder.delete(PROGRESS)
         remarks = parse_remarks(crawl_dir.address, segment.name, report.counters)
@@ -227,16 +222,11 @@ def publish(
     segment: Segment, parts: Iterable[ParseTaskResult], report: Report, clock: Clock
 ) -> None:
     """Makes the files of these parts the segment's parse."""
-    ordered = sorted(parts, key=lambda part: part.part)
     now = clock.now_ms()
+    written = list(parts)
     manifests = {
-        table: PartManifest(
-            tuple(
-                PartFile(part.part, piece.path, piece.rows, piece.bytes)
-                for part in ordered
-                if (piece := part.pieces.get(table)) is not None
-            ),
-            now,
+        table: PartManifest.of_pieces(
+            ((part.part, part.pieces.get(table)) for part in written), now
         )
         for table in PARSED
     }

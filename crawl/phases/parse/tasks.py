@@ -10,10 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
+from crawl.model import tables
 from crawl.model.status import Status
-from crawl.model.tables import CRAWL_PARSE
-from crawl.model.tables import PARSE_DATA as DATA_TABLE
-from crawl.model.tables import PARSE_TEXT as TEXT_TABLE
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.storage.bucketed import write_bucketed
@@ -23,6 +21,7 @@ from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.storage.segments import CONTENT, PARSE, PARSE_DATA, PARSE_TEXT, PartFile
 
 _SUCCESS = pa.scalar(int(Status.FETCH_SUCCESS), pa.int8())
+_SCHEMAS = {PARSE_DATA: tables.PARSE_DATA.schema, PARSE_TEXT: tables.PARSE_TEXT.schema}
 _GROUP_ROWS = 512
 """Pages in one row group: a reader that wants one page decompresses no more than these."""
 
@@ -55,23 +54,20 @@ def run_parse_task(
     """Parses the files one after the other; `on_progress` is called with the pages done."""
     part, counters = files[0].part, Counters()
     names = {table: attempt_name(f"part-{part:05d}") for table in (PARSE, PARSE_DATA, PARSE_TEXT)}
-    found = [CRAWL_PARSE.schema.empty_table()]
+    found = [tables.CRAWL_PARSE.schema.empty_table()]
     with ExitStack() as stack:
         sandbox = stack.enter_context(Sandbox(task.plan))
         sandbox.start()
-        data, text = (
-            stack.enter_context(
-                open_writer(task.segment.child(part), names[part], schema, _GROUP_ROWS)
+        writers = {
+            part: stack.enter_context(
+                open_writer(task.segment.child(part), names[part], _SCHEMAS[part], _GROUP_ROWS)
             )
-            for part, schema in (
-                (PARSE_DATA, DATA_TABLE.schema),
-                (PARSE_TEXT, TEXT_TABLE.schema),
-            )
-        )
+            for part in _SCHEMAS
+        }
         for pages in _pages(task.segment, files, counters):
             for batch in sandbox.parse_batches(pages, on_progress, counters["pages"]):
-                data.write(batch.parse_data)
-                text.write(batch.parse_text)
+                writers[PARSE_DATA].write(batch.parse_data)
+                writers[PARSE_TEXT].write(batch.parse_text)
                 found.append(batch.crawl_parse)
                 counters.update(batch.counters)
     pieces = {
@@ -79,7 +75,7 @@ def run_parse_task(
             task.segment.child(PARSE), names[PARSE], pa.concat_tables(found), task.buckets
         )
     }
-    for table, writer in ((PARSE_DATA, data), (PARSE_TEXT, text)):
+    for table, writer in writers.items():
         pieces[table] = Piece(names[table], writer.rows, writer.bytes)
     return ParseTaskResult(part, pieces, counters)
 

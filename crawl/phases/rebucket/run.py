@@ -6,6 +6,7 @@ anywhere: what an old bucket has goes to new ones that get rows from nowhere els
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -18,8 +19,8 @@ from crawl.errors import UsageError
 from crawl.model.report import Report
 from crawl.phases.rebucket.options import RebucketOptions
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import Snapshot
-from crawl.tables.bucket_files import crawldb_target, largest_first, split_file
+from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.tables.bucket_files import BucketTarget, crawldb_target, largest_first, split_file
 from crawl.tables.hosts import hosts_target
 from crawl.tables.runner import Runner
 
@@ -55,19 +56,16 @@ def run(
         check(base, buckets)
         if base.buckets == buckets:
             return base  # somebody was quicker
-        target = crawldb_target(transaction.folder, transaction.place, config)
-        target_of_hosts = hosts_target(transaction.folder, transaction.place)
+
+        def split(target: BucketTarget, old: Sequence[BucketFile], step: str) -> list[BucketFile]:
+            found = runner.run(partial(split_file, target, buckets), largest_first(old), step)
+            return [file for files in found for file in files]
+
         with timed(report, "split", clock):
-            split = runner.run(
-                partial(split_file, target, buckets), largest_first(base.files), "rebucket: split"
-            )
-            split_hosts = runner.run(
-                partial(split_file, target_of_hosts, buckets),
-                largest_first(base.hosts),
-                "rebucket: hosts",
-            )
-        files = [file for each in split for file in each]
-        hosts = [file for each in split_hosts for file in each]
+            target = crawldb_target(transaction.folder, transaction.place, config)
+            files = split(target, base.files, "rebucket: split")
+            target = hosts_target(transaction.folder, transaction.place)
+            hosts = split(target, base.hosts, "rebucket: hosts")
         report.counters["records"] = sum(file.rows for file in files)
         report.finished_ms = clock.now_ms()
         return transaction.publish(

@@ -64,20 +64,14 @@ def run(
     report = Report("refresh", clock.now_ms(), config.digest(), asdict(options))
     patterns = check(config, options)
     crawl_dir.require_crawldb()
+    work = _Refresh(runner, crawl_dir, config, options, patterns, report)
     if options.dry_run:
-        base = crawl_dir.reading(
-            lambda state: (
-                _Refresh(runner, crawl_dir, config, options, patterns, report)
-                .count(state, clock)
-                .base
-            )
-        )
+        base = crawl_dir.reading(lambda state: work.count(state, clock).base)
         return RefreshResult(base, report, _remarks(crawl_dir, patterns, report), None)
     with crawl_dir.writing_crawldb(
         "refresh", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         base = crawl_dir.require_crawldb()
-        work = _Refresh(runner, crawl_dir, config, options, patterns, report)
         first_pass = work.count(base, clock)
         remarks = _remarks(crawl_dir, patterns, report)
         snapshot = base

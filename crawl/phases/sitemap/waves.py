@@ -19,7 +19,7 @@ from crawl.config.properties import (
 )
 from crawl.fetcher.values.politeness import Politeness
 from crawl.model.report import Report
-from crawl.phases.fetch.hand_over import HandOverTask
+from crawl.phases.fetch.tasks import HandOverTask
 from crawl.phases.sitemap.tasks.deal import (
     DealJob,
     DealTask,
@@ -64,10 +64,7 @@ class SitemapWaves:
     def handed_over_tasks(self) -> list[HandOverTask]:
         """What was learnt of servers, for later fetches."""
         scratch = self.job.scratch
-        return [
-            HandOverTask(number, scratch, each.robots, scratch, each.servers)
-            for number, each in enumerate(self._done)
-        ]
+        return [HandOverTask(scratch, each.robots, scratch, each.servers) for each in self._done]
 
     def state_files(self) -> list[str]:
         """What became of the sitemaps of sites, in the order in which it was found."""

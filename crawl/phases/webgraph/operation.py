@@ -24,9 +24,8 @@ def run(work: Work, options: WebGraphOptions) -> PhaseResult:
 
     require_segments(work.directory, options.segments)
     driver.choose(work.directory, options)
-    return run_when_free(
-        work, options, work.directory.dataset(WEBGRAPH).folder, driver.run
-    ).result()
+    folder = work.directory.dataset(WEBGRAPH).folder
+    return run_when_free(work, options, folder, driver.run).result()
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

@@ -16,8 +16,9 @@ from crawl.phases.dedup.tasks import components, pairs
 from crawl.phases.dedup.tasks.components import EDGES, ComponentsJob, GatheredEdges, large_star
 from crawl.phases.dedup.tasks.groups import find_groups
 from crawl.phases.dedup.tasks.keys import GroupKeys
-from crawl.phases.dedup.tasks.near import NearJob, bands_of, link_near
+from crawl.phases.dedup.tasks.near import bands_of, link_near
 from crawl.phases.dedup.tasks.records import DedupJob
+from crawl.phases.dedup.tasks.stars import NearJob
 from crawl.storage.folder import Folder
 from crawl.storage.row_files import read_rows
 from crawl.tables.exchange import Outbox, Received

@@ -24,7 +24,7 @@ from crawl.phases.gc.run import collect_garbage
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
 from crawl.robots.stored import StoredAnswer
-from crawl.rounds import LoopOptions
+from crawl.rounds.steps import LoopOptions
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.keyed_rows import KeyedRows
@@ -158,7 +158,6 @@ def hand_over(address: str, hosts: str, body: bytes = b"", buckets: int = BUCKET
     config, clock = Config(), SystemClock()
     tasks = [
         HandOverTask(
-            number,
             folder,
             (
                 write_answers(

@@ -21,7 +21,7 @@ from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.rules import RoundCosts
 from crawl.phases.fetch.run import FetchResult
 from crawl.phases.fetch.tail import TailCutter, is_tail_cut, last_round_costs
-from crawl.rounds import UNBOUNDED, LoopOptions, StopReason
+from crawl.rounds.steps import UNBOUNDED, LoopOptions, StopReason
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder

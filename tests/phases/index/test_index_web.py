@@ -17,7 +17,7 @@ from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.index import run as index
 from crawl.phases.index.options import IndexOptions
 from crawl.readers.search.search import CrawlSearch
-from crawl.rounds import LoopOptions
+from crawl.rounds.steps import LoopOptions
 from crawl.search.answers import SearchOptions
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import PageKind, RobotsKind, Settings, Web

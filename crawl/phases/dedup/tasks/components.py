@@ -14,15 +14,21 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.phases.dedup.tasks.keys import Keys, Numbers, mixed, schema_of
-from crawl.phases.dedup.tasks.records import slices_and_rows
+from crawl.counters import Counters
+from crawl.phases.dedup.tasks.groups import find_groups
+from crawl.phases.dedup.tasks.keys import GroupKeys, Keys, Numbers, mixed, schema_of
+from crawl.phases.dedup.tasks.pairs import NearPair
+from crawl.phases.dedup.tasks.records import DedupJob, read_records, slices_and_rows
 from crawl.storage.folder import Folder
 from crawl.storage.row_files import read_rows, write_rows
 from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.tables.slices import Slice
 
 EDGES = RowKind("edges", schema_of(node=pa.int64(), other=pa.int64()))
 CLUSTERS = RowKind("clusters", schema_of(node=pa.int64(), cluster=pa.int64()))
 """Records that are in a cluster, and the least of it."""
+NODES = RowKind("nodes", schema_of(high=pa.uint64(), low=pa.uint64(), id=pa.int64()))
+"""Of each slice the record that stands for a signature."""
 FEW_EDGES = 1 << 18
 """Edges that are gathered before anything is done about them."""
 
@@ -34,6 +40,18 @@ class ComponentsJob:
     scratch: Folder
     """Where the files with edges are."""
     destinations: int
+
+
+@dataclass(frozen=True, slots=True)
+class LinkTaskResult:
+    """The file with the edges that a task found, if there are any."""
+
+    file: str | None
+    counters: Counters
+    edges: int = 0
+    """How many they are."""
+    doubtful: tuple[NearPair, ...] = ()
+    """The pairs that are the least alike of those that are near."""
 
 
 def contract(ones: Numbers, others: Numbers) -> tuple[Numbers, Numbers]:
@@ -97,6 +115,25 @@ def write_stars(scratch: Folder, nodes: Numbers, centres: Numbers) -> str | None
     if len(nodes) == 0:
         return None
     return write_rows(scratch, "edges", pa.table([nodes, centres], schema=EDGES.schema))
+
+
+def send_nodes(job: DedupJob, base: Slice, outbox: Outbox) -> None:
+    """Sends the records that stand for signatures."""
+    records = read_records(job, base, Counters())
+    first = np.unique(records.nodes())
+    keys = records.keys.take(np.searchsorted(records.ids, first))
+    rows = pa.table([keys.high, keys.low, first], schema=NODES.schema)
+    outbox.send(NODES, rows, keys.destinations(job.destinations))
+
+
+def link_nodes(scratch: Folder, destination: int, received: Received) -> LinkTaskResult:
+    """Connects the records of slices that have the same signature."""
+    rows = received.rows(NODES)
+    ids = rows["id"].to_numpy()
+    groups = find_groups(GroupKeys(rows["high"].to_numpy(), rows["low"].to_numpy()))
+    members = ids[groups.places]
+    least = np.minimum.reduceat(members, groups.starts) if len(members) else members
+    return LinkTaskResult(write_edges(scratch, members, least[groups.numbers]), Counters())
 
 
 def send_edges(job: ComponentsJob, name: str, outbox: Outbox) -> None:

@@ -3,8 +3,9 @@ and slices are written anew where a status changes."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,12 +15,15 @@ from crawl.counters import Counters
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.phases.dedup.rules import verdict
+from crawl.phases.dedup.tasks.components import CLUSTERS
+from crawl.phases.dedup.tasks.evidence import read_named
 from crawl.phases.dedup.tasks.groups import find_groups
 from crawl.phases.dedup.tasks.keys import GroupKeys, Numbers, rank_type, schema_of
-from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, slices_and_rows
+from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, read_records, slices_and_rows
+from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.tables.bucket_files import BucketTarget, stored_groups, write_bucket
-from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.tables.exchange import NOTHING, Outbox, Received, RowKind
 from crawl.tables.slices import Slice
 
 VERDICTS = RowKind("verdicts", schema_of(id=pa.int64(), status=pa.int8()))
@@ -34,9 +38,45 @@ def candidates_of(order: tuple[str, ...]) -> RowKind:
     return RowKind("candidates", pa.schema([*columns, ("marked", pa.bool_())]))
 
 
-def send_candidates(job: DedupJob, number: int, records: SliceRecords, outbox: Outbox) -> None:
+@dataclass(frozen=True, slots=True)
+class DedupTask:
+    """A slice, and the files that say for which of its records there is evidence."""
+
+    base: Slice
+    scratch: Folder
+    evidence: Mapping[str, str]
+    """By its line of the table: the file with their ids."""
+
+    @property
+    def rows(self) -> int:
+        return self.base.rows
+
+
+def alone(
+    function: Callable[[DedupJob, DedupTask, Received, Outbox], Any],
+    job: DedupJob,
+    task: DedupTask,
+    outbox: Outbox,
+) -> Any:
+    """Runs the function of a task that receives no rows: there are no clusters."""
+    return function(job, task, NOTHING, outbox)
+
+
+def clustered_records(
+    job: DedupJob, task: DedupTask, received: Received, counters: Counters
+) -> SliceRecords:
+    """The comparable records of a slice, those of a cluster under its key."""
+    evidence = {name: read_named(task.scratch, file) for name, file in task.evidence.items()}
+    records = read_records(job, task.base, counters, evidence)
+    rows = received.rows(CLUSTERS)
+    return records.in_clusters(rows["node"].to_numpy(), rows["cluster"].to_numpy())
+
+
+def send_candidates(job: DedupJob, task: DedupTask, received: Received, outbox: Outbox) -> Counters:
     """Sends the best of each group of a slice, and that the others are duplicates: whoever loses
     here cannot win elsewhere."""
+    counters = Counters()
+    records = clustered_records(job, task, received, counters)
     groups = find_groups(records.keys)
     best = groups.best([*records.ranks, records.hosts, records.ids])
     lost = np.ones(len(groups.places), np.bool_)
@@ -49,7 +89,7 @@ def send_candidates(job: DedupJob, number: int, records: SliceRecords, outbox: O
     _send_verdicts(
         records.ids[losers],
         records.marked[losers],
-        np.full(len(losers), number % job.destinations, np.int32),
+        np.full(len(losers), task.base.number % job.destinations, np.int32),
         outbox,
         survive=False,
     )
@@ -68,6 +108,7 @@ def send_candidates(job: DedupJob, number: int, records: SliceRecords, outbox: O
         schema=kind.schema,
     )
     outbox.send(kind, rows, keys.destinations(job.destinations))
+    return +counters
 
 
 def _send_verdicts(
@@ -111,16 +152,11 @@ class DecideTaskResult:
     largest: tuple[LargeGroup, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class DecideTask:
-    """One destination of groups."""
-
-    report_groups: int
-    """How many of the largest groups the report lists."""
-
-
-def decide(job: DedupJob, task: DecideTask, received: Received, outbox: Outbox) -> DecideTaskResult:
-    """Decides between the candidates of every group and sends changes to their slices."""
+def decide(
+    job: DedupJob, most_groups: int, destination: int, received: Received, outbox: Outbox
+) -> DecideTaskResult:
+    """Decides between the candidates of every group and sends changes to their slices; tells of the
+    largest groups, so many at most."""
     counters = Counters()
     for table in received.batches(VERDICTS):
         slices, _ = slices_and_rows(table["id"].to_numpy())
@@ -147,7 +183,7 @@ def decide(job: DedupJob, task: DecideTask, received: Received, outbox: Outbox) 
     sizes[losers] = 0
     counters["groups"] += int((sizes > 1).sum())
     counters["duplicates"] += int(counts.sum() - survives.sum())
-    return DecideTaskResult(+counters, tuple(_largest(sizes, ids, keys, task.report_groups)))
+    return DecideTaskResult(+counters, tuple(_largest(sizes, ids, keys, most_groups)))
 
 
 def _largest(sizes: Numbers, ids: Numbers, keys: GroupKeys, most: int) -> Iterator[LargeGroup]:

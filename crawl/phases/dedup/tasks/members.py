@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from crawl.counters import Counters
 from crawl.model.arrow import strings
-from crawl.phases.dedup.tasks.decide import LargeGroup
+from crawl.phases.dedup.tasks.decide import DedupTask, LargeGroup, clustered_records
 from crawl.phases.dedup.tasks.keys import GroupKeys, schema_of
-from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, slices_and_rows
+from crawl.phases.dedup.tasks.records import DedupJob, slices_and_rows
 from crawl.phases.dedup.values import DuplicateGroup
 from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Outbox, Received, RowKind
@@ -48,9 +49,10 @@ class WantedGroups:
 
 
 def send_members(
-    job: DedupJob, wanted: WantedGroups, base: Slice, records: SliceRecords, outbox: Outbox
+    wanted: WantedGroups, job: DedupJob, task: DedupTask, received: Received, outbox: Outbox
 ) -> None:
     """Sends a few URLs of a slice for each of the groups."""
+    records = clustered_records(job, task, received, Counters())
     places, numbers = wanted.among(records.keys)
     ids = records.ids[places]
     order = np.lexsort((ids, numbers))
@@ -62,7 +64,7 @@ def send_members(
     by_row = np.argsort(ids)
     ids, numbers = ids[by_row], numbers[by_row]
     _, rows = slices_and_rows(ids)
-    urls = urls_at(job, base, rows)
+    urls = urls_at(job, task.base, rows)
     table = pa.table([numbers.astype(np.int32), ids, urls], schema=MEMBERS.schema)
     outbox.send(MEMBERS, table, (numbers % job.destinations).astype(np.int32))
 

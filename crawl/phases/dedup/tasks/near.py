@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 from crawl.counters import Counters
 from crawl.model.status import Status
 from crawl.phases.dedup.rules import Measure, Nearness
-from crawl.phases.dedup.tasks.components import GatheredEdges, write_stars
+from crawl.phases.dedup.tasks.components import GatheredEdges, LinkTaskResult, write_stars
 from crawl.phases.dedup.tasks.groups import find_groups
 from crawl.phases.dedup.tasks.keys import (
     GroupKeys,
@@ -28,9 +28,9 @@ from crawl.phases.dedup.tasks.keys import (
     mixed,
     schema_of,
 )
-from crawl.phases.dedup.tasks.pairs import pairs_to_compare
+from crawl.phases.dedup.tasks.pairs import DoubtfulPairs, pairs_to_compare
 from crawl.phases.dedup.tasks.parsed_pages import SAMPLES, Subjects, latest
-from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, comparable_groups, node_ids
+from crawl.phases.dedup.tasks.records import DedupJob, comparable_groups, node_ids, read_records
 from crawl.phases.dedup.tasks.shingles import Samples
 from crawl.phases.dedup.tasks.sketches import (
     WIDTH,
@@ -40,8 +40,8 @@ from crawl.phases.dedup.tasks.sketches import (
     sketch_bytes,
     without_templates,
 )
-from crawl.phases.dedup.tasks.stars import DoubtfulPairs, NearPair, SketchedTexts, write_sketched
-from crawl.storage.folder import Folder
+from crawl.phases.dedup.tasks.stars import NearJob, SketchedTexts
+from crawl.storage.row_files import write_rows
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
 from crawl.tables.slices import Slice
@@ -61,21 +61,6 @@ def bands_of(nearness: Nearness) -> RowKind:
     return RowKind("bands", columns)
 
 
-@dataclass(frozen=True)
-class NearJob:
-    """A search for near duplicates: when texts are alike, how many records there are about, and
-    where their keys meet."""
-
-    dedup: DedupJob
-    nearness: Nearness
-    destinations: int
-    scratch: Folder
-    expected: int
-    """Records that are compared, about: the more there are, the more bits have keys."""
-    doubtful: int = 0
-    """How many of the pairs that are the least alike the report lists."""
-
-
 @dataclass(frozen=True, slots=True)
 class SketchTaskResult:
     """The files with what the texts of a slice are compared by in the end."""
@@ -84,13 +69,12 @@ class SketchTaskResult:
     counters: Counters
 
 
-def send_bands(
-    job: NearJob, base: Slice, records: SliceRecords, received: Received, outbox: Outbox
-) -> SketchTaskResult:
+def send_bands(job: NearJob, base: Slice, received: Received, outbox: Outbox) -> SketchTaskResult:
     """Sends the sketches of a slice's pages under their keys. Of pages with one signature one
     stands for all. Pages with different titles have no key in common."""
     counters = Counters()
     files: list[str] = []
+    records = read_records(job.dedup, base, Counters())
     nodes = records.nodes()
     if job.nearness.measure is Measure.HAMMING:
         _send_fingerprints(job, base, records.ids, nodes, received, counters, outbox)
@@ -113,7 +97,7 @@ def send_bands(
         samples = _unpacked(rows["sample"].combine_chunks(), rows["size"].to_numpy())
         own = without_templates(samples, host_numbers(hosts_of(urls)))
         texts = SketchedTexts.of(node[first], samples, own, rows["heading"].to_numpy())
-        files.append(write_sketched(job.scratch, texts))
+        files.append(write_rows(job.scratch, "sketched", texts.table))
         values = minima(own)
         scope = groups[first] ^ mixed(subjects.at(urls))
         _send_keys(job, band_keys(values), node[first], sketch_bytes(values), scope, outbox)
@@ -217,18 +201,6 @@ def _send_keys(
         rows = pa.table([key, ids, column], schema=kind.schema)
         places = (mixed(key) % np.uint64(job.destinations)).astype(np.int32)
         outbox.send(kind, rows, places)
-
-
-@dataclass(frozen=True, slots=True)
-class LinkTaskResult:
-    """The file with the edges that a task found, if there are any."""
-
-    file: str | None
-    counters: Counters
-    edges: int = 0
-    """How many they are."""
-    doubtful: tuple[NearPair, ...] = ()
-    """The pairs that are the least alike of those that are near."""
 
 
 def link_near(job: NearJob, destination: int, received: Received) -> LinkTaskResult:

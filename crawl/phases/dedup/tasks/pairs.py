@@ -1,9 +1,12 @@
 """Which of the records that share a key are compared: of few each with each, of many each with a
-few, and always as many at once as memory is meant for, however many keys they are of."""
+few, and always as many at once as memory is meant for, however many keys they are of; and which of
+those that are near each other are the most doubtful."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -52,3 +55,41 @@ def _crowded(
             these = follows[at : at + PAIRS_AT_ONCE]
             yield first[these], places[these]
             yield places[these - 1], places[these]
+
+
+@dataclass(frozen=True, slots=True)
+class NearPair:
+    """Two records that are near each other, and how much they are alike."""
+
+    similarity: float
+    survivor: int
+    other: int
+
+
+class DoubtfulPairs:
+    """The pairs that are the least alike of all that are added, so many at most."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self._found: list[NearPair] = []
+
+    def add(self, similarities: npt.NDArray[Any], survivors: Numbers, others: Numbers) -> None:
+        if not self.most:
+            return
+        _, once = np.unique(np.stack([survivors, others]), axis=1, return_index=True)
+        similarities, survivors, others = similarities[once], survivors[once], others[once]
+        least = np.lexsort((others, survivors, similarities))[: self.most]
+        columns = (similarities[least], survivors[least], others[least])
+        found = map(NearPair, *(column.tolist() for column in columns))
+        self.add_pairs(tuple(found))
+
+    def add_pairs(self, pairs: tuple[NearPair, ...]) -> None:
+        """The same of pairs that others have found."""
+        every = {(each.survivor, each.other): each for each in (*self._found, *pairs)}
+        order = sorted(
+            every.values(), key=lambda each: (each.similarity, each.survivor, each.other)
+        )
+        self._found = order[: self.most]
+
+    def pairs(self) -> tuple[NearPair, ...]:
+        return tuple(self._found)

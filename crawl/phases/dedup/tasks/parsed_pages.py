@@ -17,6 +17,7 @@ from crawl.phases.dedup.tasks.shingles import sample_texts
 from crawl.phases.dedup.tasks.subjects import beginnings, heading_keys, packed_words, subject_keys
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
+from crawl.storage.segments import PARSE_DATA
 from crawl.tables.exchange import Outbox, RowKind
 from crawl.tables.slices import Router
 from crawl.urls.hosts import hosts_of
@@ -36,31 +37,21 @@ SAMPLES = RowKind(
 
 
 @dataclass(frozen=True, slots=True)
-class TextFile:
-    """A file of parsed texts; of those of a URL that of the latest segment counts."""
+class PartFile:
+    """A file of a part of a segment; of what those of a part say of a URL that of the latest
+    segment counts."""
 
+    part: str
     folder: Folder
     path: str
     rows: int
     segment: int
 
 
-@dataclass(frozen=True, slots=True)
-class TitleFile:
-    """A file of parse_data; others are of texts."""
-
-    file: TextFile
-
-    @property
-    def rows(self) -> int:
-        return self.file.rows
-
-
-def send_samples(router: Router, given: TextFile | TitleFile, outbox: Outbox) -> Counters:
+def send_samples(router: Router, file: PartFile, outbox: Outbox) -> Counters:
     """Sends the sample of every text of a file, or every title, to the slice of its URL."""
-    if isinstance(given, TitleFile):
-        return _send_titles(router, given.file, outbox)
-    file = given
+    if file.part == PARSE_DATA:
+        return _send_titles(router, file, outbox)
     counters = Counters()
     with open_table(file.folder, file.path) as source:
         for rows in each_group(source, ["url", "text", "main_text"]):
@@ -78,24 +69,25 @@ def send_samples(router: Router, given: TextFile | TitleFile, outbox: Outbox) ->
             none = pa.nulls(len(urls), pa.binary())
             columns = [urls, numbers, packed, samples.sizes, headings, none]
             table = pa.table(columns, schema=SAMPLES.schema).filter(pa.array(has_words))
-            _send_to_slices(router, table, outbox)
+            send_to_slices(router, SAMPLES, table, outbox)
     return +counters
 
 
-def _send_titles(router: Router, file: TextFile, outbox: Outbox) -> Counters:
+def _send_titles(router: Router, file: PartFile, outbox: Outbox) -> Counters:
     with open_table(file.folder, file.path) as source:
         for rows in each_group(source, ["url", "title"]):
             titles = packed_words(cast("list[str | None]", rows["title"].to_pylist()))
             numbers = pa.array(np.full(rows.num_rows, file.segment, np.int32))
             table = pa.table({"url": rows["url"], "segment": numbers, "title": titles})
-            _send_to_slices(router, with_all_columns(table, SAMPLES.schema), outbox)
+            send_to_slices(router, SAMPLES, with_all_columns(table, SAMPLES.schema), outbox)
     return Counters()
 
 
-def _send_to_slices(router: Router, table: pa.Table, outbox: Outbox) -> None:
+def send_to_slices(router: Router, kind: RowKind, table: pa.Table, outbox: Outbox) -> None:
+    """Sends rows to the slices of their URLs."""
     urls = table["url"].combine_chunks()
     hosts = fill_null(hosts_of(urls), "")
-    outbox.send(SAMPLES, table, router.slices_of(hosts, urls))
+    outbox.send(kind, table, router.slices_of(hosts, urls))
 
 
 @dataclass(frozen=True, slots=True)

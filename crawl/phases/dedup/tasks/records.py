@@ -103,10 +103,7 @@ _NO_EVIDENCE: Mapping[str, Numbers] = {}
 
 
 def read_records(
-    job: DedupJob,
-    base: Slice,
-    counters: Counters,
-    evidence: Mapping[str, Numbers] = _NO_EVIDENCE,
+    job: DedupJob, base: Slice, counters: Counters, evidence: Mapping[str, Numbers] = _NO_EVIDENCE
 ) -> SliceRecords:
     """The comparable records of a slice. `evidence`: by its line of the table, the ids of those
     that it speaks of."""
@@ -129,11 +126,7 @@ def read_records(
 
 
 def comparable_groups(
-    job: DedupJob,
-    base: Slice,
-    columns: list[str],
-    counters: Counters,
-    also: Sequence[Status] = (),
+    job: DedupJob, base: Slice, columns: list[str], counters: Counters, also: Sequence[Status] = ()
 ) -> Iterator[tuple[Numbers, pa.Table]]:
     """The comparable rows of each row group, and those of other statuses that are named, and their
     numbers in the slice. `columns` must have status and signature."""

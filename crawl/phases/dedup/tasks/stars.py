@@ -19,13 +19,15 @@ import pyarrow as pa
 
 from crawl.counters import Counters
 from crawl.phases.dedup.rules import Nearness
-from crawl.phases.dedup.tasks.components import CLUSTERS, write_edges
+from crawl.phases.dedup.tasks.components import CLUSTERS, LinkTaskResult, write_edges
 from crawl.phases.dedup.tasks.keys import Keys, Numbers, rank_type, schema_of
-from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords
+from crawl.phases.dedup.tasks.pairs import DoubtfulPairs
+from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, read_records
 from crawl.phases.dedup.tasks.shingles import SAMPLE, Samples
 from crawl.storage.folder import Folder
-from crawl.storage.row_files import read_rows, write_rows
+from crawl.storage.row_files import read_rows
 from crawl.tables.exchange import Outbox, Received, RowKind
+from crawl.tables.slices import Slice
 from crawl.urls.columns import column_bytes
 
 _SKETCHED: dict[str, pa.DataType] = {
@@ -43,44 +45,6 @@ _MAX_CENTRES = 50
 _PAIRS_AT_ONCE = 4096
 _MOSTLY_OWN = 0.8
 """Of a text: what the pages of a host have in common besides (a footer) makes no difference."""
-
-
-@dataclass(frozen=True, slots=True)
-class NearPair:
-    """Two records that are near each other, and how much they are alike."""
-
-    similarity: float
-    survivor: int
-    other: int
-
-
-class DoubtfulPairs:
-    """The pairs that are the least alike of all that are added, so many at most."""
-
-    def __init__(self, most: int) -> None:
-        self.most = most
-        self._found: list[NearPair] = []
-
-    def add(self, similarities: npt.NDArray[Any], survivors: Numbers, others: Numbers) -> None:
-        if not self.most:
-            return
-        _, once = np.unique(np.stack([survivors, others]), axis=1, return_index=True)
-        similarities, survivors, others = similarities[once], survivors[once], others[once]
-        least = np.lexsort((others, survivors, similarities))[: self.most]
-        columns = (similarities[least], survivors[least], others[least])
-        found = map(NearPair, *(column.tolist() for column in columns))
-        self.add_pairs(tuple(found))
-
-    def add_pairs(self, pairs: tuple[NearPair, ...]) -> None:
-        """The same of pairs that others have found."""
-        every = {(each.survivor, each.other): each for each in (*self._found, *pairs)}
-        order = sorted(
-            every.values(), key=lambda each: (each.similarity, each.survivor, each.other)
-        )
-        self._found = order[: self.most]
-
-    def pairs(self) -> tuple[NearPair, ...]:
-        return tuple(self._found)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +78,6 @@ def _errors(whole: Samples, own: Samples) -> Numbers:
     return np.where(share >= _MOSTLY_OWN, 0, errors).astype(np.int64)
 
 
-def write_sketched(scratch: Folder, texts: SketchedTexts) -> str:
-    """The name of a file with them."""
-    return write_rows(scratch, "sketched", texts.table)
-
-
 def members_of(order: tuple[str, ...]) -> RowKind:
     """A page among all that sketches connect, as it travels."""
     columns: list[tuple[str, pa.DataType]] = [("cluster", pa.int64())]
@@ -128,33 +87,42 @@ def members_of(order: tuple[str, ...]) -> RowKind:
 
 
 @dataclass(frozen=True)
-class StarsJob:
-    """A search for near duplicates around the page that survives: the dedup, when texts are alike,
-    and where the rows lie meanwhile."""
+class NearJob:
+    """A search for near duplicates: when texts are alike, how many records there are about, and
+    where their keys meet."""
 
     dedup: DedupJob
-    """Its order is without evidence, of which nothing is known yet."""
+    """Among stars its order is without evidence, of which nothing is known yet."""
     nearness: Nearness
-    scratch: Folder
     destinations: int
-    doubtful: int
+    scratch: Folder
+    expected: int
+    """Records that are compared, about: the more there are, the more bits have keys."""
+    doubtful: int = 0
     """How many of the pairs that are the least alike the report lists."""
 
 
-def send_star_members(
-    job: StarsJob, files: tuple[str, ...], records: SliceRecords, received: Received, outbox: Outbox
-) -> None:
+@dataclass(frozen=True, slots=True)
+class StarTask:
+    """A slice, and the files with what its texts are compared by."""
+
+    base: Slice
+    files: tuple[str, ...]
+
+
+def send_star_members(job: NearJob, task: StarTask, received: Received, outbox: Outbox) -> None:
     """Sends the pages of a slice that sketches connect with others, each with the ranks of the
     best of those that it stands for."""
+    if not received.has(CLUSTERS):
+        return
+    records = read_records(job.dedup, task.base, Counters())
     rows = received.rows(CLUSTERS)
     nodes, clusters = rows["node"].to_numpy(), rows["cluster"].to_numpy()
-    if not len(nodes):
-        return
     by_node = np.argsort(nodes)
     nodes, clusters = nodes[by_node], clusters[by_node]
     best = _best_of_nodes(records, nodes)
     kind = members_of(job.dedup.order)
-    for file in files:
+    for file in task.files:
         table = read_rows(job.scratch, file)
         node = table["node"].to_numpy()
         at = np.minimum(np.searchsorted(nodes, node), len(nodes) - 1)
@@ -179,16 +147,7 @@ def _best_of_nodes(records: SliceRecords, nodes: Numbers) -> Numbers:
     return order[firsts]
 
 
-@dataclass(frozen=True, slots=True)
-class StarsTaskResult:
-    """The file with edges to the pages that survive, and some of the pairs."""
-
-    file: str | None
-    counters: Counters
-    doubtful: tuple[NearPair, ...]
-
-
-def find_stars(job: StarsJob, destination: int, received: Received) -> StarsTaskResult:
+def find_stars(job: NearJob, destination: int, received: Received) -> LinkTaskResult:
     """Parts what sketches connect into stars. Samples are read batch by batch: only those of
     centres are held."""
     counters = Counters()
@@ -224,10 +183,10 @@ def find_stars(job: StarsJob, destination: int, received: Received) -> StarsTask
             begin = end
     held = np.flatnonzero(centre >= 0)
     file = write_edges(job.scratch, node[held], node[centre[held]])
-    return StarsTaskResult(file, +counters, doubtful.pairs())
+    return LinkTaskResult(file, +counters, doubtful=doubtful.pairs())
 
 
-def _in_order(job: StarsJob, received: Received) -> tuple[Numbers, Numbers, Numbers]:
+def _in_order(job: NearJob, received: Received) -> tuple[Numbers, Numbers, Numbers]:
     """Clusters and nodes of all members, and their places: clusters together, the best first."""
     kind = members_of(job.dedup.order)
     names = ["cluster", *(name for name in kind.schema.names if name.startswith("rank"))]

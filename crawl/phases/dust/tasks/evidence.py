@@ -17,7 +17,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.model.arrow import strings
-from crawl.phases.dust.rules import JointEvidence, RuleEvidence
+from crawl.phases.dust.rules import RuleEvidence
 from crawl.phases.dust.tasks.rows import CANDIDATES, JOINT, PLAIN
 from crawl.tables.exchange import RowKind
 from crawl.urls.dust import DustKind, DustRule
@@ -40,7 +40,9 @@ class BucketEvidence:
     """What is known of the hosts of a bucket."""
 
     rules: list[RuleEvidence]
-    joint: list[JointEvidence]
+    joint: dict[int, tuple[int, int]]
+    """Of all rules of a host together, by its number (crawl/storage/layout.py): the URLs that they
+    make the same as another, and the exceptions."""
 
 
 def bucket_evidence(
@@ -57,7 +59,7 @@ def bucket_evidence(
     joint_rows = _gather(JOINT, joint, {})
     return BucketEvidence(
         list(_of_rules(_columns(rows), _columns(others), _names(names))),
-        list(_of_joint(_columns(joint_rows))),
+        _of_joint(_columns(joint_rows)),
     )
 
 
@@ -216,7 +218,7 @@ def _with_plain(rows: dict[str, Numbers], plain: dict[str, Numbers]) -> Sequence
     rules, keys = rows["rule"][firsts], rows["key"][firsts]
     starts = np.searchsorted(plain_keys, keys)
     counts = np.searchsorted(plain_keys, keys, side="right") - starts
-    places = np.repeat(starts, counts) + _ranks(counts)
+    places = np.repeat(starts, counts) + ranks_within(counts)
     return (
         np.concatenate([rows["rule"], np.repeat(rules, counts)]),
         np.concatenate([rows["key"], np.repeat(keys, counts)]),
@@ -225,7 +227,7 @@ def _with_plain(rows: dict[str, Numbers], plain: dict[str, Numbers]) -> Sequence
     )
 
 
-def _ranks(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+def ranks_within(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
     """0, 1, 2 … for each of the counts."""
     ends = np.cumsum(counts)
     return np.arange(int(counts.sum())) - np.repeat(ends - counts, counts)
@@ -240,7 +242,7 @@ def _distinct_values(
 ) -> npt.NDArray[np.int64]:
     """How many values each rule has in its chosen groups."""
     sizes = groups.sizes[chosen]
-    places = np.repeat(groups.starts[chosen], sizes) + _ranks(sizes)
+    places = np.repeat(groups.starts[chosen], sizes) + ranks_within(sizes)
     of_rule = np.repeat(rules, sizes)
     found = values[groups.order[places]]
     pairs = mixed(found ^ mixed(of_rule.astype(np.uint64)))
@@ -248,16 +250,14 @@ def _distinct_values(
     return np.bincount(of_rule[firsts], minlength=count)
 
 
-def _of_joint(rows: dict[str, Numbers]) -> Iterator[JointEvidence]:
+def _of_joint(rows: dict[str, Numbers]) -> dict[int, tuple[int, int]]:
     if not len(rows["host"]):
-        return
+        return {}
     groups = _Groups.of(rows["key"], rows["signature"], rows["value"])
     merged = np.flatnonzero(groups.varies)
     numbers, places = np.unique(rows["host"][groups.order[groups.starts]], return_inverse=True)
     count = len(numbers)
     urls = np.bincount(places[merged], groups.sizes[merged], count)
     exceptions = np.bincount(places[merged], (groups.sizes - groups.most)[merged], count)
-    for number, merged_urls, against in zip(
-        numbers.tolist(), urls.tolist(), exceptions.tolist(), strict=True
-    ):
-        yield JointEvidence(number, int(merged_urls), int(against))
+    figures = zip(urls.astype(int).tolist(), exceptions.astype(int).tolist(), strict=True)
+    return dict(zip(numbers.tolist(), figures, strict=True))

@@ -23,16 +23,17 @@ from crawl.urls.dust import ADD, LOWER, REMOVE, DustKind, HostDust, is_dust_name
 from crawl.urls.text_hashes import Numbers, mixed, row_hashes
 
 
-def _numbers(*names: str) -> pa.Schema:
+def number_columns(*names: str) -> pa.Schema:
+    """The schema of rows of numbers."""
     return required_schema(dict.fromkeys(names, pa.uint64()))
 
 
-CANDIDATES = RowKind("candidates", _numbers("rule", "host", "key", "signature", "value"))
+CANDIDATES = RowKind("candidates", number_columns("rule", "host", "key", "signature", "value"))
 """URLs that have what a rule would take away: the rule of a host, the key without it, and which
 of several values it was."""
-PLAIN = RowKind("plain", _numbers("host", "key", "signature"))
+PLAIN = RowKind("plain", number_columns("host", "key", "signature"))
 """URLs as they are."""
-JOINT = RowKind("joint", _numbers("host", "key", "signature", "value"))
+JOINT = RowKind("joint", number_columns("host", "key", "signature", "value"))
 """URLs of hosts that have rules already: what all of them make of each, and which URL it was."""
 NAMES = RowKind(
     "names",
@@ -99,12 +100,12 @@ def add_rows(
         rows = np.flatnonzero(chunk.forms.usable & chunk.has_rules)
         joint = (chunk.host[rows], chunk.of_host(rows, chunk.keys[rows]), chunk.signature[rows])
         value = chunk.forms.hashes.of(chunk.forms.starts[rows], chunk.forms.row_ends[rows])
-        found.joint.append(_table(JOINT, *joint, value))
+        found.joint.append(pa.table([*joint, value], schema=JOINT.schema))
     if not search:
         return
     rows = np.flatnonzero(chunk.forms.usable)
     plain = (chunk.host[rows], chunk.of_host(rows, chunk.keys[rows]), chunk.signature[rows])
-    found.plain.append(_table(PLAIN, *plain))
+    found.plain.append(pa.table(list(plain), schema=PLAIN.schema))
     chunk.add_params(found)
     chunk.add_indexes(found)
     chunk.add_slashes(found)
@@ -157,7 +158,7 @@ class _Chunk:
         self.keys: Numbers = self._base(np.arange(count), self._ends) + self._sums
 
     def of_host(self, rows: RowPlaces, keys: Numbers) -> Numbers:
-        """The keys as numbers that no other host has."""
+        """The keys, or rules, as numbers that no other host has."""
         return mixed(self.host[rows] + mixed(keys))
 
     def add_params(self, found: DustRows) -> None:
@@ -219,8 +220,12 @@ class _Chunk:
         rules = np.full(len(rows), _SALTS["slash"])
         self._add(found, rows, rules, keys, rules, lambda place: (DustKind.SLASH, ADD))
         without = np.flatnonzero(open_rows & ~ends_in_slash & ~forms.dotted_segment())
-        for host, rule, count in self._counted(without, _SALTS["slash"]):
-            found.add_name(rule, host, DustKind.SLASH, REMOVE, count)
+        codes, firsts, counts = np.unique(
+            self._codes[without], return_index=True, return_counts=True
+        )
+        numbers = self.of_host(without[firsts], np.full(len(firsts), _SALTS["slash"]))
+        for code, number, count in zip(codes, numbers.tolist(), counts.tolist(), strict=True):
+            found.add_name(number, self._names[code], DustKind.SLASH, REMOVE, count)
 
     def add_cases(self, found: DustRows) -> None:
         rows = np.flatnonzero(self.forms.usable & self.forms.has_upper() & ~self._lower)
@@ -243,7 +248,7 @@ class _Chunk:
         """Adds candidates of rules, and what they are called."""
         if not len(rows):
             return
-        of_host = self._rules_of(rows, rules)
+        of_host = self.of_host(rows, rules)
         distinct, examples, inverse, counts = np.unique(
             of_host, return_index=True, return_inverse=True, return_counts=True
         )
@@ -258,30 +263,14 @@ class _Chunk:
             found.add_name(int(distinct[place]), host, kind, name, int(counts[place]))
         kept = keeps[inverse]
         rows = rows[kept]
-        found.candidates.append(
-            _table(
-                CANDIDATES,
-                of_host[kept],
-                self.host[rows],
-                self.of_host(rows, keys[kept]),
-                self.signature[rows],
-                values[kept] | np.uint64(1),  # 0 is for URLs without it
-            )
-        )
-
-    def _rules_of(self, rows: RowPlaces, rules: Numbers) -> Numbers:
-        return mixed(self.host[rows] + mixed(rules))
-
-    def _counted(self, rows: RowPlaces, rule: np.uint64) -> list[tuple[str, int, int]]:
-        """How many of the rows each host has, with its number for the rule."""
-        codes, firsts, counts = np.unique(self._codes[rows], return_index=True, return_counts=True)
-        numbers = self._rules_of(rows[firsts], np.full(len(firsts), rule))
-        return [
-            (self._names[code], number, count)
-            for code, number, count in zip(
-                codes.tolist(), numbers.tolist(), counts.tolist(), strict=True
-            )
+        columns = [
+            of_host[kept],
+            self.host[rows],
+            self.of_host(rows, keys[kept]),
+            self.signature[rows],
+            values[kept] | np.uint64(1),  # 0 is for URLs without it
         ]
+        found.candidates.append(pa.table(columns, schema=CANDIDATES.schema))
 
     def _drop(self, rows: Mask, rules: HostDust) -> None:
         pieces = self.forms.pieces
@@ -351,7 +340,3 @@ def _column(texts: list[str]) -> Any:
 
 def _name_numbers(names: list[str], in_path: bool) -> Numbers:
     return mixed(row_hashes(_column(names)) ^ (PATH_SALT if in_path else np.uint64(0)))
-
-
-def _table(kind: RowKind, *columns: Numbers) -> pa.Table:
-    return pa.Table.from_arrays([pa.array(column) for column in columns], schema=kind.schema)

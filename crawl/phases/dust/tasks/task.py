@@ -46,14 +46,6 @@ class DustTask:
     known: Mapping[str, HostDust]
 
 
-@dataclass(frozen=True, slots=True)
-class DustTaskResult:
-    """What a slice or a bucket brought."""
-
-    pages: int
-    evidence: BucketEvidence | None = None
-
-
 def each_page(crawldb: Folder, slice_: Slice) -> Iterator[pa.Table]:
     """The url, host and signature of a slice's pages whose content is known, some at a time."""
     statuses = pa.array([int(status) for status in FETCHED], pa.int8())
@@ -95,15 +87,15 @@ def _drop_names(found: DustRows) -> None:
     ]
 
 
-def weigh_bucket(job: DustJob, task: DustTask) -> DustTaskResult:
-    """The evidence of a bucket that is one slice."""
+def weigh_bucket(job: DustJob, task: DustTask) -> tuple[int, BucketEvidence]:
+    """The pages of a bucket that is one slice, and their evidence."""
     rows = slice_rows(job, task)
     evidence = bucket_evidence(rows.candidates, rows.plain, rows.joint, [rows.names_table()])
-    return DustTaskResult(rows.urls, evidence)
+    return rows.urls, evidence
 
 
-def send_rows(job: DustJob, task: DustTask, outbox: Outbox) -> DustTaskResult:
-    """Sends the rows of a slice to its bucket, of which it is a part."""
+def send_rows(job: DustJob, task: DustTask, outbox: Outbox) -> int:
+    """Sends the rows of a slice to its bucket, of which it is a part; returns how many pages."""
     rows = slice_rows(job, task)
     for kind, tables in (
         (CANDIDATES, rows.candidates),
@@ -113,7 +105,7 @@ def send_rows(job: DustJob, task: DustTask, outbox: Outbox) -> DustTaskResult:
     ):
         for table in tables:
             outbox.send_all(kind, table, task.slice.bucket)
-    return DustTaskResult(rows.urls)
+    return rows.urls
 
 
 def weigh_received(bucket: int, received: Received) -> BucketEvidence:
