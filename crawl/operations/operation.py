@@ -52,6 +52,11 @@ def plain_values(result: Any, asked: Asked) -> Any:
     return result
 
 
+def values_of(*names: str) -> Callable[[Any, Asked], dict[str, Any]]:
+    """What brings these fields of a result for programs, ready for JSON."""
+    return lambda result, asked: {name: getattr(result, name) for name in names}
+
+
 def done_well(result: Any, asked: Asked) -> int:
     """The exit code of what cannot come to nothing."""
     return 0

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.operation import Asked, Operation, values_of
+from crawl.operations.results import PhaseResult
 from crawl.operations.shown import reason_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -31,17 +30,7 @@ def run(work: Work, options: InjectOptions) -> PhaseResult:
     ):
         in_files = replace(options, urls=(), files=files)
         injected = driver.run(runner, directory, work.config, in_files, work.clock)
-    return phase_result(
-        injected.report,
-        snapshot=injected.snapshot.number,
-        db_urls=injected.snapshot.rows,
-        remarks=(injected.took_over,),
-    )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
+    return injected.phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -79,7 +68,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=values_of("snapshot", "report"),
     uses_spark=True,
     help="""
     Put seed URLs into the CrawlDb of CRAWL_DIR, making it if need be.

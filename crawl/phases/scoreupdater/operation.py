@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.operation import Asked, Due, Operation, values_of
+from crawl.operations.results import PhaseResult
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
@@ -23,17 +21,7 @@ def run(work: Work, options: ScoreUpdaterOptions) -> PhaseResult:
     require_unlocked(directory.crawldb.folder, work.config, steal_lock=options.steal_lock)
     with work.runner() as runner:
         update = driver.run(runner, directory, work.config, options, work.clock)
-    return phase_result(
-        update.report,
-        snapshot=update.snapshot.number,
-        db_urls=update.snapshot.rows,
-        remarks=(*update.remarks, update.took_over),
-    )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
+    return update.phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -54,7 +42,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=values_of("snapshot", "report"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""

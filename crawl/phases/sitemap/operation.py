@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
-from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.operation import Asked, Operation, values_of
+from crawl.operations.results import PhaseResult
 from crawl.operations.shown import reason_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -31,17 +30,7 @@ def run(work: Work, options: SitemapOptions) -> PhaseResult:
     with work.session(), work.runner() as runner:
         options = replace(options, num_fetchers=options.num_fetchers or work.task_slots())
         merged = driver.run(runner, directory, config, options, work.clock)
-    return phase_result(
-        merged.report,
-        snapshot=merged.snapshot.number,
-        db_urls=merged.snapshot.rows,
-        remarks=(merged.took_over,),
-    )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "report": result.report}
+    return merged.phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -74,7 +63,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=values_of("snapshot", "report"),
     uses_spark=True,
     help="""
     Put the URLs that sites list in their sitemaps into the CrawlDb of CRAWL_DIR. Without any

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Config
 from crawl.model.status import DB_STATUSES
-from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.operation import Asked, Due, Operation, values_of
+from crawl.operations.results import PhaseResult
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatedb.options import UpdateDbOptions
@@ -30,18 +28,7 @@ def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
     require_unlocked(directory.crawldb.folder, config, steal_lock=options.steal_lock)
     with work.runner() as runner:
         updated = driver.run(runner, directory, config, options, work.clock)
-    return phase_result(
-        updated.report,
-        snapshot=updated.snapshot.number,
-        db_urls=updated.snapshot.rows,
-        segments=updated.segments,
-        remarks=(*updated.remarks, updated.took_over),
-    )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
+    return updated.phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -98,7 +85,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=values_of("snapshot", "segments", "report"),
     uses_spark=True,
     due=Due.IN_ROUND,
     help="""
