@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -26,9 +27,8 @@ from crawl.model.tables import CRAWLDB
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_writer
-from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Received
-from crawl.tables.matching import MATCHING
+from crawl.tables.matching import matching_groups
 from crawl.tables.slices import Slice
 
 
@@ -74,40 +74,47 @@ class DumpJob:
 
 def dump_slice(job: DumpJob, base: Slice, received: Received) -> int:
     """Writes the slice's wanted records; returns how many."""
-    tables = _wanted(job, base, received)
+    groups = matching_groups(job.crawldb, base, received if job.has_expr else None)
+    wanted = (job.wanted.of(rows, number, base) for number, rows in enumerate(groups))
+
+    def rendered(rows: pa.Table) -> Iterator[bytes]:
+        return (_RENDER[job.format](url, datum) for url, datum in to_records(rows))
+
+    return write_dump(job.output, job.format, base, wanted, CSV_COLUMNS, rendered, CRAWLDB.schema)
+
+
+def write_dump(
+    output: Folder,
+    form: DumpFormat,
+    base: Slice,
+    tables: Iterator[pa.Table],
+    header: Sequence[str],
+    rendered: Callable[[pa.Table], Iterable[bytes]],
+    schema: pa.Schema | None = None,
+) -> int:
+    """Writes the rows of a slice into a file, if there are any; returns how many. Parquet has the
+    schema, or that of the rows; all else is what `rendered` makes of the rows, CSV below a
+    header."""
+    tables = (rows for rows in tables if rows.num_rows)
     first = next(tables, None)
     if first is None:
         return 0
     place = "" if base.is_whole else f"-{base.place:05d}"
-    name = f"part-{base.bucket:05d}{place}.{_SUFFIX[job.format]}"
-    if job.format is DumpFormat.PARQUET:
-        with open_writer(job.output, name, CRAWLDB.schema, whole=True) as writer:
-            writer.write(first)
-            for table in tables:
+    name = f"part-{base.bucket:05d}{place}.{_SUFFIX[form]}"
+    every = chain([first], tables)
+    if form is DumpFormat.PARQUET:
+        with open_writer(output, name, schema or first.schema, whole=True) as writer:
+            for table in every:
                 writer.write(table)
         return writer.rows
-    render = _RENDER[job.format]
-    rows = 0
-    with job.output.open_write(name, whole=True) as stream:
-        if job.format is DumpFormat.CSV:
-            stream.write(_csv_line(CSV_COLUMNS))
-        for table in (first, *tables):
-            rows += table.num_rows
-            stream.write(b"".join(render(url, datum) for url, datum in to_records(table)))
-    return rows
-
-
-def _wanted(job: DumpJob, base: Slice, received: Received) -> Iterator[pa.Table]:
-    matching = received.rows(MATCHING)["row"].to_numpy() if job.has_expr else None
-    start = 0
-    for number, rows in enumerate(stored_groups(job.crawldb, base.files)):
-        size = rows.num_rows
-        if matching is not None:
-            rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
-        start += size
-        rows = job.wanted.of(rows, number, base)
-        if rows.num_rows:
-            yield rows
+    count = 0
+    with output.open_write(name, whole=True) as stream:
+        if form is DumpFormat.CSV:
+            stream.write(csv_line(header))
+        for table in every:
+            count += table.num_rows
+            stream.write(b"".join(rendered(table)))
+    return count
 
 
 CSV_COLUMNS = [
@@ -125,7 +132,8 @@ CSV_COLUMNS = [
 ]
 
 
-def _csv_line(values: list[Any]) -> bytes:
+def csv_line(values: Iterable[Any]) -> bytes:
+    """A line of a CSV file."""
     line = io.StringIO()
     csv.writer(line, lineterminator="\n").writerow(values)
     return line.getvalue().encode()
@@ -135,7 +143,7 @@ def _as_csv(url: str, datum: CrawlDatum) -> bytes:
     record = as_record(url, datum)
     record["metadata"] = "|||".join(f"{key}:{value}" for key, value in datum.metadata.items())
     cells = (csv_cell(value) if isinstance(value, str) else value for value in record.values())
-    return _csv_line(list(cells))
+    return csv_line(cells)
 
 
 def _as_json(url: str, datum: CrawlDatum) -> bytes:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.operation import Asked, Due, Operation, values_of
 from crawl.operations.results import PhaseResult, phase_result
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -31,11 +29,6 @@ def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
         segments=update.segments,
         remarks=(*update.remarks, update.took_over),
     )
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"snapshot": result.snapshot, "segments": result.segments, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -73,7 +66,7 @@ OPERATION = Operation(
     result=PhaseResult,
     run=run,
     render=render,
-    values=values,
+    values=values_of("snapshot", "segments", "report"),
     uses_spark=True,
     due=Due.IF_ANY,
     help="""
