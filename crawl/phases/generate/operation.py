@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawl.errors import NOTHING_MORE
-from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.operation import Asked, Due, Operation, values_of
 from crawl.operations.results import PhaseResult, phase_result
 from crawl.operations.shown import waiting_hosts_note
 from crawl.operations.view import Note, Table, View
@@ -15,7 +15,7 @@ from crawl.phases.generate.options import GenerateOptions
 
 if TYPE_CHECKING:
     from crawl.config import Config
-    from crawl.phases.generate.candidates import Bounding, Matching
+    from crawl.phases.generate.steps import Bounding, Matching
     from crawl.storage.crawl_dir import CrawlDir
 
 NOTHING_DUE = 1
@@ -76,11 +76,6 @@ def _matching(session: Any, directory: CrawlDir, expr: str | None) -> Matching |
 
     check_expression(session, expr)
     return lambda snapshot, slices: matching_rows(session, directory, snapshot, expr, slices)
-
-
-def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
-    """The result for programs, ready for JSON."""
-    return {"segments": result.segments, "report": result.report}
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
@@ -160,7 +155,7 @@ OPERATION = Operation(
     check=check,
     run=run,
     render=render,
-    values=values,
+    values=values_of("segments", "report"),
     code=code,
     uses_spark=True,
     due=Due.IN_ROUND,

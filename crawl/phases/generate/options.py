@@ -13,8 +13,7 @@ class GenerateOptions:
     """The options of generate; None where the configuration decides."""
 
     top_n: Annotated[
-        Positive | None,
-        option("At most this many URLs per segment.", metavar="N"),
+        Positive | None, option("At most this many URLs per segment.", metavar="N")
     ] = None
     num_fetchers: Annotated[
         Positive | None,
@@ -39,7 +38,6 @@ class GenerateOptions:
     )
     filter: Annotated[bool | None, option("Do not ask the URL filters.", "--no-filter")] = None
     normalize: Annotated[
-        bool | None,
-        option("Count a host under its own name, not its normalised one.", "--no-norm"),
+        bool | None, option("Count a host under its own name, not its normalised one.", "--no-norm")
     ] = None
     steal_lock: StealLock = False
