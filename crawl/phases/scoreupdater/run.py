@@ -20,7 +20,7 @@ from crawl.model.derived_tables import WEBGRAPH
 from crawl.model.report import Report
 from crawl.phases.linkrank.run import require_scores, scale_of
 from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
-from crawl.phases.scoreupdater.tasks import NodesTask, SendScoresJob, send_scores, update_scores
+from crawl.phases.scoreupdater.tasks import NodesTask, send_scores, update_scores
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import note_run
@@ -46,7 +46,7 @@ def run(
         def updated_from(snapshot: Snapshot) -> tuple[Snapshot, list[BucketFile]]:
             graph = StoredGraph.of(dataset.folder, snapshot)
             sent = runner.exchange(
-                partial(send_scores, SendScoresJob(graph, slices.router, scale_of(snapshot))),
+                partial(send_scores, graph, slices.router, scale_of(snapshot)),
                 largest_first(NodesTask(part, file.rows) for part, file in enumerate(graph.nodes)),
                 len(slices),
                 "scoreupdater: send",

@@ -31,23 +31,15 @@ class NodesTask:
     rows: int
 
 
-@dataclass(frozen=True)
-class SendScoresJob:
-    """The sending of the link graph's scores to the slices of the CrawlDb, and their scale."""
-
-    graph: StoredGraph
-    router: Router
-    scale: float = 1.0
-    """By which scores are multiplied."""
-
-
-def send_scores(job: SendScoresJob, task: NodesTask, outbox: Outbox) -> None:
-    """Sends the scores of the nodes of a file to the CrawlDb's slices."""
-    scores = (job.scale * job.graph.scores_of(task.part)).astype(np.float32)
-    begin = int(job.graph.bounds[task.part])
-    for first, rows in job.graph.node_groups(task.part, ["url", "host"]):
+def send_scores(
+    graph: StoredGraph, router: Router, scale: float, task: NodesTask, outbox: Outbox
+) -> None:
+    """Sends the scores of the nodes of a file, multiplied by the scale, to the CrawlDb's slices."""
+    scores = (scale * graph.scores_of(task.part)).astype(np.float32)
+    begin = int(graph.bounds[task.part])
+    for first, rows in graph.node_groups(task.part, ["url", "host"]):
         values = scores[first - begin : first - begin + rows.num_rows]
-        slices = job.router.slices_of(rows["host"], rows["url"])
+        slices = router.slices_of(rows["host"], rows["url"])
         outbox.send(SCORES, pa.table([rows["url"], values], schema=SCORES.schema), slices)
 
 

@@ -245,14 +245,14 @@ def select(
     counters["records"] += rows.num_rows
     if selection.filters is not None:
         accepted = selection.filters.filter_batch(rows["url"].combine_chunks(), counters)
-        require(_mask(accepted), "url_filters_rejected")
-    require(_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
+        require(as_mask(accepted), "url_filters_rejected")
+    require(as_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
     require(~is_reserved(selection, rows), WAIT_FOR_UPDATE)
     if listed is not None and len(listed):
         on_list = pc.is_in(rows["url"], value_set=listed)
-        require(~_mask(on_list), WAIT_FOR_UPDATE)
+        require(~as_mask(on_list), WAIT_FOR_UPDATE)
     if not_again is not None and len(not_again):
-        require(~_mask(pc.is_in(rows["url"], value_set=not_again)), SELECTED_BEFORE)
+        require(~as_mask(pc.is_in(rows["url"], value_set=not_again)), SELECTED_BEFORE)
     if gate is not None:
         require(~gate.waits(rows, alive), host_gate.HOST_WAITS)
         require(~gate.is_stopped(rows, alive), host_gate.SAME_PAGES)
@@ -279,10 +279,6 @@ def _columns(selection: Selection, *, needs_url: bool) -> list[str]:
     needs_url |= selection.filters is not None
     unread = {"signature"} if needs_url else {"signature", "url"}
     return [name for name in CRAWLDB.names if name not in unread]
-
-
-def _mask(column: pa.Array[Any]) -> Mask:
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def is_reserved(selection: Selection, rows: pa.Table) -> Mask:

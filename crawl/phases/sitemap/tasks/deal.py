@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -95,14 +96,16 @@ class EarlierTask:
 DealTask = GivenSources | FindSitesTask | EarlierTask
 
 
+def first_address(resolver: HostResolver, host: str) -> str | None:
+    """The address that a host has, the first of them."""
+    found = resolver.locate(host).addresses
+    return found[0] if found else None
+
+
 def key_of_server(config: Config, resolver: HostResolver) -> Callable[[str], str]:
     """A function from a host to the key of its server."""
-
-    def address_of(host: str) -> str | None:
-        found = resolver.locate(host).addresses
-        return found[0] if found else None
-
-    partitioner = Partitioner(PartitionMode(config[FETCHER_QUEUE_MODE]), address_of)
+    mode = PartitionMode(config[FETCHER_QUEUE_MODE])
+    partitioner = Partitioner(mode, partial(first_address, resolver))
     return lambda host: partitioner.key_of_host(host).key
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache, partial
 
 from crawl.config.properties import FETCHER_THREADS_FETCH, SITEMAP_REDIR_MAX, SITEMAP_SIZE_MAX
 from crawl.counters import Counters
@@ -25,7 +26,7 @@ from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_HANG, FetchSettings
 from crawl.model.arrow import strings
 from crawl.net.dns import HostResolver
-from crawl.phases.sitemap.tasks.deal import key_of_server
+from crawl.phases.sitemap.tasks.deal import first_address, key_of_server
 from crawl.phases.sitemap.tasks.scratch_files import (
     Note,
     Topic,
@@ -86,14 +87,17 @@ def sitemap_engine(
     """The engine of a task, and what it works for."""
     config = job.config
 
-    def address_of(host: str) -> str | None:
-        found = resolver.locate(host).addresses
-        return found[0] if found else None
-
     key_of = key_of_server(config, resolver)
     pauses = EarlierPauses(job, file, is_alone=task.is_alone)
     known_servers = KnownServers(job.handed_over.servers, job.clock)
-    others = _OtherTasksServers(job, file)
+
+    @cache
+    def others_servers() -> frozenset[str]:
+        """The servers of the wave's other tasks. Their lists are read when first asked about: a
+        robots.txt that redirects to another host is rare."""
+        names = [each.name for each in job.lists if each.number != file.number]
+        lists = (read_rows(job.scratch, name) for name in names)
+        return frozenset[str]().union(*(strings(each["server"]) for each in lists))
 
     def owns_server(key: str) -> bool:
         return task.is_alone or key in task.server_keys
@@ -108,14 +112,15 @@ def sitemap_engine(
     )
     hosts = {host_of(source.url) or "" for source in task.sources}
     known_robots = KnownRobots(job.handed_over.robots, hosts, settings.robots_keep_s, job.clock)
+    has_ip_delay = Politeness.of(config).ip_delay_s > 0
     hooks = EngineHooks(
         key_of=key_of,
         clock=job.clock,
         rng=random.Random(0),
         accept_target=session.accept_target,
         owns_server=owns_server,
-        is_other_parts_server=lambda key: not owns_server(key) and others(key),
-        address_of=address_of if Politeness.of(config).ip_delay_s > 0 else None,
+        is_other_parts_server=lambda key: not owns_server(key) and key in others_servers(),
+        address_of=partial(first_address, resolver) if has_ip_delay else None,
         known_robots=known_robots.take,
         known_server=lambda key: pauses.take(key) or known_servers.take(key),
         why_left_out=session.why_left_out,
@@ -144,22 +149,6 @@ def _task(job: SitemapJob, file: SitemapList) -> SitemapTask:
             max(used.sitemaps, known.sitemaps), max(used.urls, known.urls)
         )
     return SitemapTask(tuple(sources), frozenset(keys), len(job.lists) == 1, usage)
-
-
-class _OtherTasksServers:
-    """Knows the servers of the other tasks of a wave. Their lists are read when first asked about:
-    a robots.txt that redirects to another host is rare."""
-
-    def __init__(self, job: SitemapJob, own: SitemapList) -> None:
-        self._scratch = job.scratch
-        self._others = [each.name for each in job.lists if each.number != own.number]
-        self._keys: frozenset[str] | None = None
-
-    def __call__(self, key: str) -> bool:
-        if self._keys is None:
-            lists = (read_rows(self._scratch, name) for name in self._others)
-            self._keys = frozenset[str]().union(*(strings(each["server"]) for each in lists))
-        return key in self._keys
 
 
 class EarlierPauses:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -30,6 +29,9 @@ was asked for."""
 _RANKS[[Status.DB_FETCHED, Status.DB_NOTMODIFIED, Status.DB_DUPLICATE]] = 0
 _RANKS[[Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM]] = 1
 _RANKS[[Status.DB_UNFETCHED, Status.DB_ORPHAN]] = NO_HOMEPAGE
+
+_Signed = tuple[sums.ByHost, npt.NDArray[np.uint64]]
+"""The pages of a row group: their hosts, and their signatures as numbers."""
 
 
 def send_records(crawldb: Folder, buckets: int, base: Slice, outbox: Outbox) -> int:
@@ -110,19 +112,9 @@ def best_homepages(
     return best, urls.take(indices)
 
 
-@dataclass(frozen=True)
-class _Signed:
-    """The pages of a row group: their hosts, by number, and their signatures as numbers."""
-
-    names: pa.Array[Any]
-    codes: sums.Integers
-    numbers: npt.NDArray[np.uint64]
-
-
 def _signed(rows: pa.Table) -> _Signed:
     rows = rows.filter(pc.is_valid(rows["signature"]))
-    hosts = sums.ByHost(rows["host"])
-    return _Signed(hosts.names, hosts.codes, numbers_of(as_array(rows["signature"])))
+    return sums.ByHost(rows["host"]), numbers_of(as_array(rows["signature"]))
 
 
 def _owned(
@@ -130,7 +122,7 @@ def _owned(
 ) -> tuple[sums.Integers, npt.NDArray[np.uint64]]:
     """The different signatures of all pages, and the place of the host of each among `names`."""
     owners = []
-    for part in signed:
-        places: Any = pc.index_in(part.names, value_set=names)
-        owners.append(places.to_numpy().astype(np.int64)[part.codes])
-    return distinct(np.concatenate(owners), np.concatenate([part.numbers for part in signed]))
+    for hosts, _ in signed:
+        places: Any = pc.index_in(hosts.names, value_set=names)
+        owners.append(places.to_numpy().astype(np.int64)[hosts.codes])
+    return distinct(np.concatenate(owners), np.concatenate([numbers for _, numbers in signed]))
