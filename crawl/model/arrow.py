@@ -36,6 +36,12 @@ def optional_schema(columns: Mapping[str, pa.DataType]) -> pa.Schema:
     return pa.schema(columns)
 
 
+def with_column(rows: pa.Table, name: str, column: pa.Array[Any]) -> pa.Table:
+    """The rows with another column of this name, of the same type."""
+    place = rows.schema.get_field_index(name)
+    return rows.set_column(place, rows.schema.field(place), column)
+
+
 def with_all_columns(rows: pa.Table, schema: pa.Schema) -> pa.Table:
     """Rows as the schema has them, without metadata: a column that was not there yet when they
     were written is null."""

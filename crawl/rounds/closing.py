@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawl.counters import Counters
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.model.report import PER_HOST_OVERFLOW, Report
 from crawl.phases.updatedb.rules import Event
-from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.rounds.results import RoundResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, PARSE
 
 
 def closed_round(
-    directory: CrawlDir, number: int, result: UpdateDbResult, seconds: dict[str, float]
+    directory: CrawlDir, number: int, result: CrawlDbUpdate, seconds: dict[str, float]
 ) -> RoundResult:
     """The round that an updatedb has closed; `seconds`: spent on its steps."""
     counted = result.report.counters

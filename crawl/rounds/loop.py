@@ -26,8 +26,8 @@ from crawl.phases.fetch import run as fetch
 from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tail import last_round_costs
 from crawl.phases.generate import run as generate
-from crawl.phases.generate.candidates import Bounding
 from crawl.phases.generate.options import GenerateOptions
+from crawl.phases.generate.steps import Bounding
 from crawl.phases.inject import run as inject
 from crawl.phases.inject.options import InjectOptions
 from crawl.phases.parse import run as parse

@@ -7,9 +7,10 @@ with `#` are comments. Three keys are reserved, any other is metadata.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum
+from typing import Any
 
 from crawl.errors import UsageError
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
@@ -46,9 +47,7 @@ def parse_line(line: str) -> Seed | None:
         return None
     if not tokens:
         return Seed(url)
-    score: float | None = None
-    interval: int | None = None
-    fixed: int | None = None
+    numbers: dict[str, Any] = {}
     metadata: dict[str, str] = {}
     ignored: list[str] = []
     for token in tokens:
@@ -58,26 +57,16 @@ def parse_line(line: str) -> Seed | None:
             continue
         if not equals or not key:
             ignored.append(token)
-        elif key == SCORE_KEY:
-            number = _score(value)
-            if number is None:
-                ignored.append(token)
-            else:
-                score = number
-        elif key in (INTERVAL_KEY, FIXED_KEY):
-            seconds = _seconds(value)
-            if seconds is None:
-                ignored.append(token)
-            elif key == FIXED_KEY:
-                fixed = seconds
-            else:
-                interval = seconds
-        else:
+        elif key not in _NUMBERS:
             metadata[key] = value
-    if fixed is not None:  # it rules, wherever on the line it stands
-        interval = fixed
-        metadata[FIXED_INTERVAL_KEY] = str(fixed)
-    return Seed(url, score, interval, metadata, tuple(ignored))
+        elif (number := _NUMBERS[key](value)) is None:
+            ignored.append(token)
+        else:
+            numbers[key] = number
+    if FIXED_KEY in numbers:  # it rules, wherever on the line it stands
+        numbers[INTERVAL_KEY] = numbers[FIXED_KEY]
+        metadata[FIXED_INTERVAL_KEY] = str(numbers[FIXED_KEY])
+    return Seed(url, numbers.get(SCORE_KEY), numbers.get(INTERVAL_KEY), metadata, tuple(ignored))
 
 
 def require_urls(urls: Iterable[str]) -> None:
@@ -105,6 +94,14 @@ def _seconds(text: str) -> int | None:
         return None
     seconds = int(text)
     return seconds if seconds <= _MAX_SECONDS else None
+
+
+_NUMBERS: Mapping[str, Callable[[str], float | None]] = {
+    SCORE_KEY: _score,
+    INTERVAL_KEY: _seconds,
+    FIXED_KEY: _seconds,
+}
+"""How the values of reserved keys are read; None where they cannot be."""
 
 
 def why_no_url(text: str) -> str:

@@ -9,13 +9,7 @@ import re
 from dataclasses import dataclass
 
 from crawl.config import Config, Property, boolean
-from crawl.rules.links import (
-    DB_IGNORE_EXTERNAL,
-    DB_IGNORE_INTERNAL,
-    DB_IGNORE_MODE,
-    DB_MAX_OUTLINK_LENGTH,
-    LOCAL_FILE,
-)
+from crawl.rules import links
 from crawl.urls.domains import registered_domain
 from crawl.urls.parse import URL, host_of, parse, resolve, scheme_of
 
@@ -41,7 +35,7 @@ def why_refused(source: str, target: str) -> str:
     """The reason to count for a target that is dropped whatever the settings; empty for none.
     No server has a word in which files of this machine are read."""
     if scheme_of(target) == "file" and scheme_of(source) != "file":
-        return LOCAL_FILE
+        return links.LOCAL_FILE
     return ""
 
 
@@ -58,10 +52,10 @@ class RedirectRules:
     def of(cls, config: Config) -> RedirectRules:
         also = config[DB_IGNORE_ALSO_REDIRECTS]
         return cls(
-            config[DB_MAX_OUTLINK_LENGTH],
-            also and config[DB_IGNORE_INTERNAL],
-            also and config[DB_IGNORE_EXTERNAL],
-            config[DB_IGNORE_MODE] == "byDomain",
+            config[links.DB_MAX_OUTLINK_LENGTH],
+            also and config[links.DB_IGNORE_INTERNAL],
+            also and config[links.DB_IGNORE_EXTERNAL],
+            config[links.DB_IGNORE_MODE] == "byDomain",
         )
 
     def why_dropped(self, source: str, target: str) -> str:

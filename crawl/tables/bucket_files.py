@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_ROW_GROUP_SIZE
+from crawl.counters import Counters
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, attempt_name
@@ -66,6 +67,14 @@ def crawldb_target(folder: Folder, place: str, config: Config) -> BucketTarget:
     return BucketTarget(
         CRAWLDB, folder, place, config[CRAWLDB_ROW_GROUP_SIZE], file_rows=config[CRAWLDB_FILE_ROWS]
     )
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenBucket:
+    """The new files of a bucket, or of a slice of one: none where no row is left."""
+
+    files: tuple[BucketFile, ...]
+    counters: Counters
 
 
 class BucketWriter:

@@ -24,10 +24,9 @@ from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
-from crawl.tables.bucket_files import stored_groups
 from crawl.tables.dump_files import csv_line, write_dump
 from crawl.tables.exchange import Received
-from crawl.tables.matching import MATCHING
+from crawl.tables.matching import matching_groups
 from crawl.tables.slices import Slice
 
 
@@ -73,22 +72,10 @@ class DumpJob:
 
 def dump_slice(job: DumpJob, base: Slice, received: Received) -> int:
     """Writes the slice's wanted records; returns how many."""
-    tables = _wanted(job, base, received)
-    render = partial(_rendered, job.format)
-    return write_dump(job.output, job.format, CRAWLDB.schema, base, tables, render)
-
-
-def _wanted(job: DumpJob, base: Slice, received: Received) -> Iterator[pa.Table]:
-    matching = received.rows(MATCHING)["row"].to_numpy() if job.has_expr else None
-    start = 0
-    for number, rows in enumerate(stored_groups(job.crawldb, base.files)):
-        size = rows.num_rows
-        if matching is not None:
-            rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
-        start += size
-        rows = job.wanted.of(rows, number, base)
-        if rows.num_rows:
-            yield rows
+    groups = matching_groups(job.crawldb, base, received if job.has_expr else None)
+    wanted = (job.wanted.of(rows, number, base) for number, rows in enumerate(groups))
+    rendered = partial(_rendered, job.format)
+    return write_dump(job.output, job.format, base, wanted, CSV_COLUMNS, rendered, CRAWLDB.schema)
 
 
 CSV_COLUMNS = [
@@ -107,8 +94,6 @@ CSV_COLUMNS = [
 
 
 def _rendered(form: DumpFormat, tables: Iterable[pa.Table]) -> Iterator[bytes]:
-    if form is DumpFormat.CSV:
-        yield csv_line(CSV_COLUMNS)
     render = _RENDER[form]
     for table in tables:
         yield b"".join(render(url, datum) for url, datum in to_records(table))

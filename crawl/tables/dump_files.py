@@ -26,13 +26,16 @@ _SUFFIX = {
 def write_dump(
     output: Folder,
     form: DumpFormat,
-    schema: pa.Schema,
     base: Slice,
-    tables: Iterator[pa.Table],
+    tables: Iterable[pa.Table],
+    header: Iterable[str],
     rendered: Callable[[Iterable[pa.Table]], Iterable[bytes]],
+    schema: pa.Schema | None = None,
 ) -> int:
     """Writes the file of a slice's wanted rows, none where there is none; returns how many.
-    `rendered` makes lines of the tables, except for Parquet."""
+    Parquet has the schema, or that of the rows; all else is what `rendered` makes of the tables,
+    CSV below a header."""
+    tables = (table for table in tables if table.num_rows)
     first = next(tables, None)
     if first is None:
         return 0
@@ -47,11 +50,13 @@ def write_dump(
     place = "" if base.is_whole else f"-{base.place:05d}"
     name = f"part-{base.bucket:05d}{place}.{_SUFFIX[form]}"
     if form is DumpFormat.PARQUET:
-        with open_writer(output, name, schema, whole=True) as writer:
+        with open_writer(output, name, schema or first.schema, whole=True) as writer:
             for table in counted():
                 writer.write(table)
     else:
         with output.open_write(name, whole=True) as stream:
+            if form is DumpFormat.CSV:
+                stream.write(csv_line(header))
             for lines in rendered(counted()):
                 stream.write(lines)
     return rows

@@ -9,13 +9,13 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.driver.timing import timed
 from crawl.errors import StorageError
 from crawl.model.costs import EngineCosts
 from crawl.model.report import Report
 from crawl.phases.inject import run as inject
 from crawl.phases.inject.options import InjectOptions
-from crawl.phases.inject.run import InjectResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.costs import cost_account
 from crawl.telemetry.io_counts import count_io
@@ -23,7 +23,7 @@ from crawl.testing.clock import ManualClock
 from tests.phases.counting_runner import CountingRunner
 
 
-def injected(runner: CountingRunner, place: Path, seeds: int) -> InjectResult:
+def injected(runner: CountingRunner, place: Path, seeds: int) -> CrawlDbUpdate:
     place.mkdir()
     file = place / "seeds.txt"
     file.write_text("".join(f"http://h{n}.example/\n" for n in range(seeds)))

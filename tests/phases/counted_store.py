@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from crawl.config import Config
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostState
 from crawl.model.report import Report
@@ -19,10 +20,8 @@ from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.generate.run import GenerateResult
 from crawl.phases.inject import run as inject
 from crawl.phases.inject.options import InjectOptions
-from crawl.phases.inject.run import InjectResult
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.options import UpdateDbOptions
-from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.planning import capacity
 from crawl.planning.demand import Demand
 from crawl.planning.store_requests import StoreRequests
@@ -84,7 +83,7 @@ def count_phases(
 
 def _jobs(
     directory: CrawlDir, place: Path
-) -> dict[str, Callable[[], GenerateResult | InjectResult | UpdateDbResult]]:
+) -> dict[str, Callable[[], GenerateResult | CrawlDbUpdate]]:
     seeds = place / "seeds"
     seeds.write_text("".join(f"{url}seed\n" for url in _URLS))
     config = Config.of({"lock.heartbeat": 3600, "crawldb.snapshots.keep": _KEPT_SNAPSHOTS})

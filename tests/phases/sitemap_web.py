@@ -7,10 +7,10 @@ from pathlib import Path
 
 from crawl.clock import SystemClock
 from crawl.config import Config, text
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.interfaces.protocol import Request, Response
 from crawl.phases.sitemap import run as sitemap
 from crawl.phases.sitemap.options import SitemapOptions
-from crawl.phases.sitemap.run import SitemapResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from tests.phases.made import datum, make_crawldb
@@ -76,7 +76,7 @@ def known(tmp_path: Path, *urls: str) -> CrawlDir:
 
 def read(
     directory: CrawlDir, config: Config, *urls: str, hosts: bool = False, tasks: int = 3
-) -> SitemapResult:
+) -> CrawlDbUpdate:
     """`crawl sitemap` in this process."""
     options = SitemapOptions(urls, hosts=hosts, num_fetchers=tasks)
     return sitemap.run(InProcess(), directory, config, options, SystemClock())

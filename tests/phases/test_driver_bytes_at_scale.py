@@ -33,7 +33,6 @@ from crawl.phases.generate.tasks.scan import ScanTask
 from crawl.phases.generate.tasks.shards import Shard
 from crawl.phases.inject import run as inject
 from crawl.phases.inject.options import InjectOptions
-from crawl.phases.inject.tasks.merge import InjectMergeTaskResult
 from crawl.phases.rebucket import run as rebucket
 from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.updatedb import run as updatedb
@@ -47,7 +46,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import BucketFile
 from crawl.storage.segments import FETCH, GENERATE, PARSE, PartFile, PartManifest
-from crawl.tables.bucket_files import crawldb_target, write_bucket
+from crawl.tables.bucket_files import WrittenBucket, crawldb_target, write_bucket
 from crawl.tables.exchange import Outbox, Received
 from crawl.tables.hosts import hosts_target, write_hosts
 from crawl.tables.slices import Slice
@@ -160,7 +159,7 @@ def _like(task: Any, result: Any) -> Any:
     """The same of another bucket."""
     bucket = _bucket(task) or 0
     match result:
-        case UpdateDbTaskResult() | InjectMergeTaskResult():
+        case UpdateDbTaskResult() | WrittenBucket():
             result = replace(result, files=_moved(result.files, bucket))
             if isinstance(result, UpdateDbTaskResult) and result.hosts is not None:
                 result = replace(result, hosts=replace(result.hosts, bucket=bucket))

@@ -189,7 +189,7 @@ CASES = [
     ),
     Case(
         "updatedb and generate",
-        ("updatedb", "generate.candidates"),
+        ("updatedb", "generate.steps"),
         lambda folder: small_crawl(folder / "crawl"),
         lambda folder, call: run_phases(InProcess(), CrawlDir(str(folder / "crawl"))),
         lambda folder: _rounds(CrawlDir(str(folder / "crawl"))),

@@ -9,6 +9,7 @@ import pytest
 
 from crawl.config import Config
 from crawl.counters import Counters
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.report import Report
 from crawl.model.status import Status
@@ -16,7 +17,6 @@ from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.options import UpdateDbOptions
-from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import FETCH, GENERATE
 from crawl.tables.runner import InProcess
@@ -50,7 +50,7 @@ def fetch(
     segment.write_report(FETCH, Report("fetch", NOW, "", counters=counters))
 
 
-def update(directory: CrawlDir, *names: str, again: bool = False) -> UpdateDbResult:
+def update(directory: CrawlDir, *names: str, again: bool = False) -> CrawlDbUpdate:
     options = UpdateDbOptions(names, again=again)
     return updatedb.run(InProcess(), directory, Config(), options, ManualClock(NOW + 1000))
 

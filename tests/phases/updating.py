@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from crawl.config import Config
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.model.answer_keys import CODE_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.options import UpdateDbOptions
-from crawl.phases.updatedb.run import UpdateDbResult
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.made import DAY, NOW, SegmentRows, datum, make_crawldb, make_segment, records_of
@@ -50,7 +50,7 @@ class Crawl:
         settings: Mapping[str, object] | None = None,
         files: dict[str, str] | None = None,
         **options: Any,
-    ) -> UpdateDbResult:
+    ) -> CrawlDbUpdate:
         config = Config.of(settings or {}, files or {})
         chosen = UpdateDbOptions(segments, **options)
         return updatedb.run(InProcess(), self.directory, config, chosen, ManualClock(NOW))

@@ -15,7 +15,7 @@ from crawl.phases.generate.options import GenerateOptions
 
 if TYPE_CHECKING:
     from crawl.config import Config
-    from crawl.phases.generate.candidates import Bounding, Matching
+    from crawl.phases.generate.steps import Bounding, Matching
     from crawl.storage.crawl_dir import CrawlDir
 
 NOTHING_DUE = 1

@@ -1,9 +1,8 @@
 """generate: the due URLs with the highest scores become fetch lists of new segments.
 
-The steps are described in crawl/phases/generate/tasks; here and in candidates.py and
-lists.py they are put together: what every step needs, the cuts that all shards settle
-together, the balance between parts, and the publication of segments (and marks, on request) as
-one.
+The steps are described in crawl/phases/generate/tasks; here and in steps.py they are put together:
+what every step needs, the cuts that all shards settle together, the balance between parts, and the
+publication of segments (and marks, on request) as one.
 """
 
 from __future__ import annotations
@@ -20,18 +19,8 @@ from crawl.driver.observed import observed
 from crawl.driver.timing import timed
 from crawl.errors import NoSnapshot, UsageError
 from crawl.model.report import Report
-from crawl.phases.generate.candidates import (
-    Bounding,
-    HostBounds,
-    Matching,
-    by_number,
-    find_candidates,
-    ranking,
-    settle_segment_cuts,
-)
-from crawl.phases.generate.lists import chain_jobs, publish_segments, write_lists
+from crawl.phases.generate import steps
 from crawl.phases.generate.options import GenerateOptions
-from crawl.phases.generate.shared import GenerateRun
 from crawl.phases.generate.tasks.chains import count_chains
 from crawl.phases.generate.tasks.collect import CollectTaskResult, collect_slice
 from crawl.phases.generate.tasks.scan import ScanTaskResult
@@ -40,6 +29,7 @@ from crawl.phases.generate.tasks.selection import (
     bounds_hosts,
     host_expressions,
     is_automatic,
+    most_per_host,
     selection_of,
 )
 from crawl.phases.generate.tasks.shards import assign_shard
@@ -71,12 +61,6 @@ class GenerateResult:
         moment_ms: int | None = self.report.details.get("next_host_ms")
         return moment_ms
 
-    @property
-    def unfinished(self) -> list[str]:
-        """Segments whose URLs were left out: the CrawlDb has not taken them in yet."""
-        names: list[str] = self.report.details.get("unfinished_segments", [])
-        return names
-
 
 def check(config: Config, options: GenerateOptions | None = None) -> None:
     """Raises what is wrong with settings and options, before anything is started."""
@@ -105,8 +89,8 @@ def run(
     clock: Clock,
     *,
     resolver: Resolver,
-    matching: Matching | None = None,
-    bounding: Bounding | None = None,
+    matching: steps.Matching | None = None,
+    bounding: steps.Bounding | None = None,
     not_again: tuple[str, ...] = (),
 ) -> GenerateResult:
     """Selects URLs and publishes segments with their fetch lists. `not_again`: segments whose URLs
@@ -122,10 +106,10 @@ def run(
         "generate", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         crawl_dir.segments.sweep_unfinished()
-        work = GenerateRun(
+        work = steps.GenerateRun(
             runner, crawl_dir, config, options, clock, transaction, report, selection, not_again
         )
-        bounds = None if hostdb is None else HostBounds(hostdb, bounding)
+        bounds = None if hostdb is None else steps.HostBounds(hostdb, bounding)
         segments = _generate(work, resolver, matching, bounds)
         remarks: list[str] = []
         if not segments:
@@ -152,7 +136,10 @@ def _selection(config: Config, options: GenerateOptions, started: int) -> Select
 
 
 def _generate(
-    work: GenerateRun, resolver: Resolver, matching: Matching | None, bounds: HostBounds | None
+    work: steps.GenerateRun,
+    resolver: Resolver,
+    matching: steps.Matching | None,
+    bounds: steps.HostBounds | None,
 ) -> list[str]:
     base = work.transaction.base
     if base is None:  # gone since it was looked for
@@ -161,15 +148,15 @@ def _generate(
     # a host is resolved once: two answers might put it into two parts
     slices = Slices.of(base, base.buckets, base.rows if is_by_address else 0)
     tasks = largest_first(slices.stored())
-    candidates = find_candidates(work, base, slices, tasks, matching, bounds)
-    shards = settle_segment_cuts(work, base, slices, candidates)
+    candidates = steps.find_candidates(work, base, slices, tasks, matching, bounds)
+    shards = steps.settle_segment_cuts(work, base, slices, candidates)
     assigned = candidates.send(
-        partial(assign_shard, ranking(work.config)),
-        by_number(shards),
+        partial(assign_shard, most_per_host(work.config)),
+        steps.by_number(shards),
         len(slices),
         "generate: assign",
     )
-    collect, chains = chain_jobs(work, base, resolver)
+    collect, chains = steps.chain_jobs(work, base, resolver)
     collected = assigned.send(
         partial(collect_slice, collect),
         [(task.number, task) for task in tasks],
@@ -186,12 +173,12 @@ def _generate(
     if not work.report.counters["urls_generated"]:
         work.report.finished_ms = work.clock.now_ms()
         return []
-    manifests = write_lists(work, collected, chains, counted)
-    return publish_segments(work, base, slices, assigned, manifests)
+    manifests = steps.write_lists(work, collected, chains, counted)
+    return steps.publish_segments(work, base, slices, assigned, manifests)
 
 
 def _count(
-    work: GenerateRun,
+    work: steps.GenerateRun,
     candidates: Exchange[ScanTaskResult],
     assigned: Exchange[Counters],
     collected: Exchange[CollectTaskResult],

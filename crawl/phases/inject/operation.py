@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.shown import reason_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -30,12 +30,7 @@ def run(work: Work, options: InjectOptions) -> PhaseResult:
     ):
         in_files = replace(options, urls=(), files=files)
         injected = driver.run(runner, directory, work.config, in_files, work.clock)
-    return phase_result(
-        injected.report,
-        snapshot=injected.snapshot.number,
-        db_urls=injected.snapshot.rows,
-        remarks=(injected.took_over,),
-    )
+    return injected.phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

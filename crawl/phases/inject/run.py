@@ -6,99 +6,58 @@ again) → merge (a task a touched slice) → publish.
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 
-import numpy as np
-
 from crawl.clock import Clock
-from crawl.config import Config
-from crawl.config.properties import (
-    CRAWLDB_BUCKETS,
-    CRAWLDB_FILE_ROWS,
-    CRAWLDB_SNAPSHOTS_KEEP,
-    DB_INJECTOR_OVERWRITE,
-    DB_INJECTOR_UPDATE,
-    DB_UPDATE_PURGE_404,
-    REPORT_SAMPLES,
-)
+from crawl.config import Config, properties
+from crawl.driver.crawldb_writer import CrawlDbUpdate, crawldb_writer, new_url_plugins
 from crawl.driver.observed import observed
 from crawl.driver.timing import timed
 from crawl.errors import NothingToDo, UsageError
-from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.inject.options import InjectOptions
-from crawl.phases.inject.tasks.merge import (
-    InjectMergeJob,
-    InjectSendJob,
-    merge_slice,
-    send_rows,
-)
-from crawl.phases.inject.tasks.seeds import ReadSeedsJob, ReadSeedsTaskResult
+from crawl.phases.inject.tasks.merge import InjectMergeJob, merge_slice, send_rows
+from crawl.phases.inject.tasks.seeds import ReadSeedsJob
 from crawl.rules.inject import OnKnown
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import Snapshot
 from crawl.storage.seeds import SeedPlan, plan_seeds
-from crawl.tables.bucket_files import crawldb_target, largest_first
-from crawl.tables.exchange import Exchange
+from crawl.tables.bucket_files import largest_first
 from crawl.tables.renormalize import Renormalization, StoredRecords
 from crawl.tables.runner import Runner
-from crawl.tables.slices import Slices
-
-
-@dataclass(frozen=True, slots=True)
-class InjectResult:
-    """The published state and what was done."""
-
-    snapshot: Snapshot
-    report: Report
-    took_over: str | None
 
 
 def check(config: Config, options: InjectOptions) -> None:
     """Raises what is wrong with settings and options, before anything is started."""
     _on_known(config, options)
-    _plugins(config, options)
-
-
-def _plugins(
-    config: Config, options: InjectOptions
-) -> tuple[NormalizerChain | None, FilterChain | None, ScoringChain]:
-    return (
-        NormalizerChain.from_config(config, Scope.INJECT) if options.normalize else None,
-        FilterChain.from_config(config) if options.filter else None,
-        ScoringChain.from_config(config),
-    )
+    new_url_plugins(config, normalize=options.normalize, filter_urls=options.filter)
 
 
 @observed("inject")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: InjectOptions, clock: Clock
-) -> InjectResult:
+) -> CrawlDbUpdate:
     """Injects the seeds of the files, not `options.urls`, and publishes a new snapshot of the
     CrawlDb; raises NothingToDo, and publishes nothing, where not one of them is usable."""
     on_known = _on_known(config, options)
     plan = plan_seeds(list(options.files))
-    normalizers, filters, scoring = _plugins(config, options)
+    normalizers, filters, scoring = new_url_plugins(
+        config, normalize=options.normalize, filter_urls=options.filter
+    )
     report = Report("inject", clock.now_ms(), config.digest(), asdict(options))
     report.counters["seed_files"] = plan.files
     for folder in plan.skipped_folders:
         report.counters["seed_folders_skipped"] += 1
-        report.add_samples({"seed_folders_skipped": [folder]}, config[REPORT_SAMPLES])
+        report.add_samples({"seed_folders_skipped": [folder]}, config[properties.REPORT_SAMPLES])
 
-    with crawl_dir.writing_crawldb(
-        "inject", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
-        base = transaction.base
-        buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
-        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
+    with crawldb_writer(crawl_dir, config, clock, report, steal_lock=options.steal_lock) as crawldb:
+        base, slices = crawldb.transaction.base, crawldb.slices
         router = slices.router
         stored = StoredRecords(
-            crawldb=transaction.folder,
+            crawldb=crawldb.transaction.folder,
             router=router,
-            purge_gone=config[DB_UPDATE_PURGE_404],
+            purge_gone=config[properties.DB_UPDATE_PURGE_404],
             renormalization=(
                 Renormalization(normalizers, filters) if options.filter_normalize_all else None
             ),
@@ -107,7 +66,7 @@ def run(
         moving = largest_first(base.files) if base and options.filter_normalize_all else []
         with timed(report, "read", clock):
             sent = runner.exchange(
-                partial(send_rows, InjectSendJob(read, stored)),
+                partial(send_rows, read, stored),
                 [*plan.pieces, *moving],
                 len(slices),
                 "inject: read seeds",
@@ -115,18 +74,16 @@ def run(
             )
             for piece in filter(None, sent.results()):
                 report.counters += piece.counters
-                report.add_samples(piece.samples, config[REPORT_SAMPLES])
+                report.add_samples(piece.samples, config[properties.REPORT_SAMPLES])
         if not report.counters["urls_injected"] and not options.filter_normalize_all:
             raise NothingToDo(_no_seed(report))
 
-        target = crawldb_target(transaction.folder, transaction.place, config)
-        job = InjectMergeJob(config, stored, target, on_known)
-        files = _merge(sent, slices, job, report, clock)
-        report.finished_ms = clock.now_ms()
-        snapshot = transaction.publish(
-            files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
-        )
-        return InjectResult(snapshot, report, transaction.lock.took_over)
+        job = InjectMergeJob(config, stored, crawldb.target, on_known)
+        rows, is_anew = sent.row_counts(), stored.purge_gone or options.filter_normalize_all
+        touched = [each for each in slices.all if rows[each.number] or (is_anew and each.files)]
+        with timed(report, "merge", clock):
+            files = crawldb.rewrite(sent, partial(merge_slice, job), touched, "inject: merge")
+        return crawldb.publish(files)
 
 
 def _most_rows(plan: SeedPlan, base: Snapshot | None) -> int:
@@ -160,31 +117,8 @@ _REFUSED = ("malformed.", "plugin_errors.", "urls_filtered")
 def _on_known(config: Config, options: InjectOptions) -> OnKnown:
     if options.overwrite and options.update:
         raise UsageError("--overwrite and --update exclude each other")
-    if options.overwrite or (config[DB_INJECTOR_OVERWRITE] and not options.update):
+    if options.overwrite or (config[properties.DB_INJECTOR_OVERWRITE] and not options.update):
         return OnKnown.OVERWRITE
-    if options.update or config[DB_INJECTOR_UPDATE]:
+    if options.update or config[properties.DB_INJECTOR_UPDATE]:
         return OnKnown.UPDATE
     return OnKnown.KEEP
-
-
-def _merge(
-    sent: Exchange[ReadSeedsTaskResult | None],
-    slices: Slices,
-    job: InjectMergeJob,
-    report: Report,
-    clock: Clock,
-) -> list[BucketFile]:
-    """Rewrites the slices that anything happens to; the others' files stay as they are."""
-    touched = set(np.flatnonzero(sent.row_counts()).tolist())
-    if job.stored.purge_gone or job.stored.renormalization is not None:
-        touched |= {each.number for each in slices.stored()}
-    tasks = largest_first(slices.all[number] for number in touched)
-    with timed(report, "merge", clock):
-        results = sent.run(
-            partial(merge_slice, job), [(task.number, task) for task in tasks], "inject: merge"
-        )
-    for result in results:
-        report.counters += result.counters
-    return slices.files_after(
-        {task.number: result.files for task, result in zip(tasks, results, strict=True)}
-    )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, View
 from crawl.operations.work import Work
 from crawl.phases.scoreupdater.options import ScoreUpdaterOptions
@@ -18,12 +18,7 @@ def run(work: Work, options: ScoreUpdaterOptions) -> PhaseResult:
     directory.require_crawldb()
     require_scores(directory)
     update = run_when_free(work, options, directory.crawldb.folder, driver.run)
-    return phase_result(
-        update.report,
-        snapshot=update.snapshot.number,
-        db_urls=update.snapshot.rows,
-        remarks=(*update.remarks, update.took_over),
-    )
+    return update.phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

@@ -10,18 +10,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import as_array
-from crawl.model.tables import CRAWLDB
+from crawl.model.arrow import as_array, required_schema, with_column
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.storage.manifest import BucketFile
-from crawl.tables.bucket_files import BucketTarget, stored_groups, write_bucket
+from crawl.storage.folder import Folder
+from crawl.tables.bucket_files import BucketTarget, WrittenBucket, stored_groups, write_bucket
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.merge import overlaps, sort_by_key
 from crawl.tables.ranges import NewRows, StoredGroups
 from crawl.tables.slices import Router, Slice
 
-_COLUMNS: list[tuple[str, pa.DataType]] = [("url", pa.string()), ("score", pa.float32())]
-SCORES = RowKind("scores", pa.schema(_COLUMNS))
+SCORES = RowKind("scores", required_schema({"url": pa.string(), "score": pa.float32()}))
 """The score of a node."""
 
 
@@ -33,54 +31,32 @@ class NodesTask:
     rows: int
 
 
-@dataclass(frozen=True)
-class SendScoresJob:
-    """The sending of the link graph's scores to the slices of the CrawlDb, and their scale."""
-
-    graph: StoredGraph
-    router: Router
-    scale: float = 1.0
-    """By which scores are multiplied."""
-
-
-def send_scores(job: SendScoresJob, task: NodesTask, outbox: Outbox) -> None:
-    """Sends the scores of the nodes of a file to the CrawlDb's slices."""
-    scores = (job.scale * job.graph.scores_of(task.part)).astype(np.float32)
-    begin = int(job.graph.bounds[task.part])
-    for first, rows in job.graph.node_groups(task.part, ["url", "host"]):
+def send_scores(
+    graph: StoredGraph, router: Router, scale: float, task: NodesTask, outbox: Outbox
+) -> None:
+    """Sends the scores of the nodes of a file, multiplied by the scale, to the CrawlDb's slices."""
+    scores = (scale * graph.scores_of(task.part)).astype(np.float32)
+    begin = int(graph.bounds[task.part])
+    for first, rows in graph.node_groups(task.part, ["url", "host"]):
         values = scores[first - begin : first - begin + rows.num_rows]
-        slices = job.router.slices_of(rows["host"], rows["url"])
+        slices = router.slices_of(rows["host"], rows["url"])
         outbox.send(SCORES, pa.table([rows["url"], values], schema=SCORES.schema), slices)
 
 
-@dataclass(frozen=True, slots=True)
-class UpdateScoresJob:
-    """The update of the CrawlDb's scores: where it is written, and the score of pages that the link
-    graph has not."""
-
-    target: BucketTarget
-    clear_score: float
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateScoresTaskResult:
-    """The slice's new files."""
-
-    files: tuple[BucketFile, ...]
-    counters: Counters
-
-
-def update_scores(job: UpdateScoresJob, base: Slice, received: Received) -> UpdateScoresTaskResult:
-    """Writes a slice of the CrawlDb with the scores of the link graph."""
+def update_scores(
+    target: BucketTarget, clear_score: float, base: Slice, received: Received
+) -> WrittenBucket:
+    """Writes a slice of the CrawlDb with the scores of the link graph; pages that this has not get
+    `clear_score`."""
     counters = Counters()
-    rows = _updated(job, base, received, counters)
-    return UpdateScoresTaskResult(write_bucket(job.target, base.bucket, rows, base.rows), counters)
+    rows = _updated(target.folder, clear_score, base, received, counters)
+    return WrittenBucket(write_bucket(target, base.bucket, rows, base.rows), counters)
 
 
 def _updated(
-    job: UpdateScoresJob, base: Slice, received: Received, counters: Counters
+    crawldb: Folder, clear_score: float, base: Slice, received: Received, counters: Counters
 ) -> Iterator[pa.Table]:
-    stored = StoredGroups(stored_groups(job.target.folder, base.files), "url")
+    stored = StoredGroups(stored_groups(crawldb, base.files), "url")
     for new in NewRows.received(received, SCORES, "url").ranges():
         nodes = sort_by_key(new.rows, ("url",))
         urls = as_array(nodes["url"])
@@ -89,7 +65,7 @@ def _updated(
         for group, first, end in overlaps(stored.below(new.end), [urls], ("url",)):
             if group is None:
                 continue
-            scores = np.full(group.num_rows, job.clear_score, dtype=np.float32)
+            scores = np.full(group.num_rows, clear_score, dtype=np.float32)
             # of the few nodes before the group's last URL, where each record is
             there = urls.slice(first, end - first)
             places = pc.index_in(as_array(group["url"]), there)
@@ -97,7 +73,6 @@ def _updated(
             scores[found] = values[first:end][places.drop_null().to_numpy()]
             known += int(np.count_nonzero(found))
             counters["urls_cleared"] += int(np.count_nonzero(~found))
-            column = CRAWLDB.names.index("score")
-            yield group.set_column(column, CRAWLDB.schema.field("score"), pa.array(scores))
+            yield with_column(group, "score", pa.array(scores))
         counters["urls_scored"] += known
         counters["nodes_unknown"] += nodes.num_rows - known

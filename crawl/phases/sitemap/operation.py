@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.shown import reason_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -30,12 +30,7 @@ def run(work: Work, options: SitemapOptions) -> PhaseResult:
     with work.session(), work.runner() as runner:
         options = replace(options, num_fetchers=options.num_fetchers or work.task_slots())
         merged = driver.run(runner, directory, config, options, work.clock)
-    return phase_result(
-        merged.report,
-        snapshot=merged.snapshot.number,
-        db_urls=merged.snapshot.rows,
-        remarks=(merged.took_over,),
-    )
+    return merged.phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

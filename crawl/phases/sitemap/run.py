@@ -11,31 +11,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from functools import partial
 
 import numpy as np
 
 from crawl.clock import Clock
-from crawl.config import Config
-from crawl.config.properties import (
-    CRAWLDB_BUCKETS,
-    CRAWLDB_FILE_ROWS,
-    CRAWLDB_SNAPSHOTS_KEEP,
-    DB_HOST_WAIT_MAX,
-    REPORT_SAMPLES,
-    SEED_MAX_LINE,
-    SITEMAP_MAX_HOSTS,
-)
+from crawl.config import Config, properties
+from crawl.driver.crawldb_writer import CrawlDbUpdate, crawldb_writer, new_url_plugins
 from crawl.driver.observed import observed
 from crawl.driver.timing import timed
 from crawl.errors import NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_TIMELIMIT
-from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.fetch.hand_over import handed_over, publish_handed_over
 from crawl.phases.sitemap.options import SitemapOptions
@@ -43,36 +32,17 @@ from crawl.phases.sitemap.rules import REASONS
 from crawl.phases.sitemap.states import SiteStates
 from crawl.phases.sitemap.tasks.deal import DealTask, GivenSources
 from crawl.phases.sitemap.tasks.hosts import FindSitesJob, FindSitesTask
-from crawl.phases.sitemap.tasks.merge import (
-    SitemapMergeJob,
-    merge_listed,
-    send_listed,
-)
-from crawl.phases.sitemap.tasks.sources import site_source
-from crawl.phases.sitemap.tasks.values import (
-    SitemapJob,
-    SitemapSource,
-)
+from crawl.phases.sitemap.tasks.merge import SitemapMergeJob, merge_listed, send_listed
+from crawl.phases.sitemap.tasks.values import SitemapJob, SitemapSource, site_source
 from crawl.phases.sitemap.waves import SitemapWaves
 from crawl.rules.inject import parse_line
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.seeds import plan_seeds, read_lines
-from crawl.storage.snapshot import Transaction
-from crawl.tables.bucket_files import crawldb_target, largest_first
+from crawl.tables.bucket_files import largest_first
 from crawl.tables.renormalize import StoredRecords
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.urls.parse import authority_of, canonical, parse
-
-
-@dataclass(frozen=True, slots=True)
-class SitemapResult:
-    """The published state and what was done."""
-
-    snapshot: Snapshot
-    report: Report
-    took_over: str | None
 
 
 def check(config: Config, options: SitemapOptions) -> None:
@@ -82,7 +52,7 @@ def check(config: Config, options: SitemapOptions) -> None:
         raise UsageError("neither hosts nor URLs to ask for sitemaps")
     Politeness.of(config)
     Protocols(resolved_protocols(config), config).close()
-    _plugins(config, options)
+    new_url_plugins(config, normalize=options.normalize, filter_urls=options.filter)
 
 
 def given_sources(urls: Iterable[str]) -> list[SitemapSource]:
@@ -104,7 +74,7 @@ def urls_of_files(paths: Iterable[str], config: Config) -> list[str]:
     """The URLs on the lines of files, as in seed files."""
     urls: list[str] = []
     for piece in plan_seeds(list(paths)).pieces:
-        for line in read_lines(piece, config[SEED_MAX_LINE]):
+        for line in read_lines(piece, config[properties.SEED_MAX_LINE]):
             if line.raw is None:
                 raise UsageError(f"{piece.address}: the line at byte {line.offset} is too long")
             seed = parse_line(line.raw.decode("utf-8", "replace"))
@@ -112,45 +82,40 @@ def urls_of_files(paths: Iterable[str], config: Config) -> list[str]:
     return urls
 
 
-def _plugins(
-    config: Config, options: SitemapOptions
-) -> tuple[NormalizerChain | None, FilterChain | None, ScoringChain]:
-    return (
-        NormalizerChain.from_config(config, Scope.INJECT) if options.normalize else None,
-        FilterChain.from_config(config) if options.filter else None,
-        ScoringChain.from_config(config),
-    )
-
-
 @observed("sitemap")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: SitemapOptions, clock: Clock
-) -> SitemapResult:
+) -> CrawlDbUpdate:
     """Reads sitemaps and publishes a new snapshot of the CrawlDb; raises NothingToDo, and
     publishes nothing, where no sitemap lists a URL that may be taken."""
     sources = given_sources(options.urls)
     if not sources:
         crawl_dir.require_crawldb()
     reported = replace(
-        options, urls=options.urls[: config[REPORT_SAMPLES]], hosts=options.asks_hosts
+        options, urls=options.urls[: config[properties.REPORT_SAMPLES]], hosts=options.asks_hosts
     )
     report = Report("sitemap", clock.now_ms(), config.digest(), asdict(reported))
-    normalizers, filters, scoring = _plugins(config, options)
+    normalizers, filters, scoring = new_url_plugins(
+        config, normalize=options.normalize, filter_urls=options.filter
+    )
     limit = config[FETCHER_TIMELIMIT]
     with (
-        crawl_dir.writing_crawldb(
-            "sitemap", config, clock, steal_lock=options.steal_lock
-        ) as transaction,
+        crawldb_writer(crawl_dir, config, clock, report, steal_lock=options.steal_lock) as crawldb,
         crawl_dir.fetching("sitemap", config, clock, steal_lock=options.steal_lock) as fetching,
         ExitStack() as held,
     ):
-        base = transaction.base
-        buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
+        transaction, slices = crawldb.transaction, crawldb.slices
+        base, buckets = transaction.base, slices.buckets
         first: list[DealTask] = [GivenSources(tuple(sources))] if sources else []
         find = None
         if options.asks_hosts and base is not None:
-            find = _find_job(transaction, config, options, report)
-            first += _find_tasks(base)
+            usual = config[properties.SITEMAP_MAX_HOSTS]
+            most = usual if options.max_hosts is None else options.max_hosts
+            longest_ms = round(config[properties.DB_HOST_WAIT_MAX] * 1000)
+            find = FindSitesJob(transaction.folder, report.started_ms, longest_ms, most)
+            hosts = {file.bucket: file for file in base.hosts}
+            whole = largest_first(Slices.of(base, buckets, base.rows).stored())
+            first += [FindSitesTask(bucket, hosts.get(bucket.bucket)) for bucket in whole]
         job = SitemapJob(
             config=config,
             protocols=resolved_protocols(config),
@@ -168,23 +133,17 @@ def run(
             waves.read(first, find)
             waves.prove()
         with timed(report, "hand_over", clock):
-            left = waves.handed_over_tasks()
+            left, steal_lock = waves.handed_over_tasks(), options.steal_lock
             publish_handed_over(
-                runner,
-                crawl_dir,
-                config,
-                clock,
-                left,
-                report,
-                buckets,
-                steal_lock=options.steal_lock,
+                runner, crawl_dir, config, clock, left, report, buckets, steal_lock=steal_lock
             )
-        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         stored = StoredRecords(transaction.folder, slices.router)
-        target = crawldb_target(transaction.folder, transaction.place, config)
-        merge = SitemapMergeJob(config, stored, target, report.started_ms)
+        merge = SitemapMergeJob(config, stored, crawldb.target, report.started_ms)
         with timed(report, "merge", clock):
-            files = _merge(runner, transaction, slices, merge, waves.files(), report)
+            send = partial(send_listed, transaction.scratch, slices.router)
+            sent = runner.exchange(send, waves.files(), len(slices), "sitemap: send")
+            listed = [slices.all[number] for number in np.flatnonzero(sent.row_counts()).tolist()]
+            files = crawldb.rewrite(sent, partial(merge_listed, merge), listed, "sitemap: merge")
         states = SiteStates(
             runner, crawl_dir, config, clock, report, buckets, steal_lock=options.steal_lock
         )
@@ -192,53 +151,9 @@ def run(
         if not report.counters["urls_new"] and not report.counters["urls_known"]:
             publish_states()
             raise NothingToDo(_nothing(report))
-        report.finished_ms = clock.now_ms()
-        snapshot = transaction.publish(
-            files, report, buckets=buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
-        )
+        update = crawldb.publish(files)
         publish_states()
-        took_over = transaction.lock.took_over or fetching.took_over
-        return SitemapResult(snapshot, report, took_over)
-
-
-def _find_job(
-    transaction: Transaction, config: Config, options: SitemapOptions, report: Report
-) -> FindSitesJob:
-    most = config[SITEMAP_MAX_HOSTS] if options.max_hosts is None else options.max_hosts
-    longest_ms = round(config[DB_HOST_WAIT_MAX] * 1000)
-    return FindSitesJob(transaction.folder, report.started_ms, longest_ms, most)
-
-
-def _find_tasks(base: Snapshot) -> list[FindSitesTask]:
-    """A task for each bucket of the CrawlDb, whose hosts may be asked."""
-    hosts = {file.bucket: file for file in base.hosts}
-    buckets = largest_first(Slices.of(base, base.buckets, base.rows).stored())
-    return [FindSitesTask(bucket, hosts.get(bucket.bucket)) for bucket in buckets]
-
-
-def _merge(
-    runner: Runner,
-    transaction: Transaction,
-    slices: Slices,
-    job: SitemapMergeJob,
-    files: list[str],
-    report: Report,
-) -> list[BucketFile]:
-    """Rewrites the slices that have URLs listed; the others' files stay as they are."""
-    router = job.stored.router
-    sent = runner.exchange(
-        partial(send_listed, transaction.scratch, router), files, len(slices), "sitemap: send"
-    )
-    listed = np.flatnonzero(sent.row_counts()).tolist()
-    tasks = largest_first(slices.all[number] for number in listed)
-    results = sent.run(
-        partial(merge_listed, job), [(task.number, task) for task in tasks], "sitemap: merge"
-    )
-    for result in results:
-        report.counters += result.counters
-    return slices.files_after(
-        {task.number: result.files for task, result in zip(tasks, results, strict=True)}
-    )
+        return replace(update, took_over=update.took_over or fetching.took_over)
 
 
 def _nothing(report: Report) -> str:

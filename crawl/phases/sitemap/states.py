@@ -22,7 +22,7 @@ from crawl.model.report import Report
 from crawl.model.tables import SITEMAPS
 from crawl.phases.fetch.hand_over import KEEP, begin_anew
 from crawl.phases.fetch.tasks import newest_answer
-from crawl.phases.sitemap.tasks.states import joined_states, send_states
+from crawl.phases.sitemap.tasks.scratch_files import joined_states, send_states
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile

@@ -13,40 +13,14 @@ from heapq import nlargest
 
 import numpy as np
 
-from crawl.config.properties import (
-    REPORT_SAMPLES,
-    SITEMAP_MAX_CROSS_HOSTS,
-)
+from crawl.config.properties import REPORT_SAMPLES, SITEMAP_MAX_CROSS_HOSTS
 from crawl.fetcher.values.politeness import Politeness
 from crawl.model.report import Report
 from crawl.phases.fetch.tasks import HandOverTask
-from crawl.phases.sitemap.tasks.deal import (
-    DealJob,
-    DealTask,
-    EarlierTask,
-    GivenSources,
-    ListJob,
-    deal,
-    write_list,
-)
+from crawl.phases.sitemap.tasks import deal, proof
 from crawl.phases.sitemap.tasks.hosts import FindSitesJob, HostCut, SitesTally, cut_of
-from crawl.phases.sitemap.tasks.proof import (
-    ProofJob,
-    permit_rows,
-    send_scopes,
-    send_unproved,
-    send_unproved_hosts,
-    spread_scopes,
-    unproved_hosts,
-    write_scopes,
-)
-from crawl.phases.sitemap.tasks.sources import site_source
 from crawl.phases.sitemap.tasks.task import read_sitemaps
-from crawl.phases.sitemap.tasks.values import (
-    SitemapJob,
-    SitemapTaskResult,
-    SourceKind,
-)
+from crawl.phases.sitemap.tasks.values import SitemapJob, SitemapTaskResult, SourceKind, site_source
 from crawl.tables.bucket_files import largest_first
 from crawl.tables.runner import Runner
 
@@ -70,7 +44,7 @@ class SitemapWaves:
         """What became of the sitemaps of sites, in the order in which it was found."""
         return [each.states for each in self._done if each.states is not None]
 
-    def read(self, first: Sequence[DealTask], find: FindSitesJob | None = None) -> None:
+    def read(self, first: Sequence[deal.DealTask], find: FindSitesJob | None = None) -> None:
         """Reads what the tasks deal and all that it leads to: no more waves than there may be
         indexes below each other, and one for robots.txt files that are on servers of other
         tasks."""
@@ -89,15 +63,15 @@ class SitemapWaves:
         job, most = self._proof(), self.job.config[SITEMAP_MAX_CROSS_HOSTS]
         step = "sitemap: hosts to prove"
         sent = self.runner.exchange(
-            partial(send_unproved_hosts, job), self._notes(), job.destinations, step
+            partial(proof.send_unproved_hosts, job), self._notes(), job.destinations, step
         )
-        results = sent.run(partial(unproved_hosts, most), _each(job.destinations), step)
+        results = sent.run(partial(proof.unproved_hosts, most), _each(job.destinations), step)
         chosen = nlargest(most, (host for each in results for host in each.hosts))
         left_out = sum(each.found for each in results) - len(chosen)
         self.report.counters["hosts_left_out.cross"] += left_out
         if chosen:
             sources = [site_source(origin, host, SourceKind.ROBOTS) for _, host, origin in chosen]
-            self.read([GivenSources(tuple(sources))])
+            self.read([deal.GivenSources(tuple(sources))])
 
     def files(self) -> list[str]:
         """The files of rows for the CrawlDb; what no sitemap may list is counted and not there."""
@@ -105,59 +79,54 @@ class SitemapWaves:
         unproved = [name for each in self._done for name in each.unproved_files]
         if not unproved:
             return proved
-        job, step = self._proof(), "sitemap: prove"
-        everywhere = _each(job.destinations)
-        spread = self.runner.exchange(
-            partial(send_scopes, job), self._notes(), job.destinations, "sitemap: scopes"
-        ).send(partial(spread_scopes, job), everywhere, job.destinations, "sitemap: scopes")
-        while any(spread.results()):
-            spread = spread.send(
-                partial(spread_scopes, job), everywhere, job.destinations, "sitemap: scopes"
-            )
-        scopes = spread.run(partial(write_scopes, job), everywhere, "sitemap: scopes")
-        sent = self.runner.exchange(partial(send_unproved, job), unproved, job.destinations, step)
+        job, step = self._proof(), "sitemap: scopes"
+        count, everywhere = job.destinations, _each(job.destinations)
+        spread = partial(proof.spread_scopes, job)
+        noted = self.runner.exchange(partial(proof.send_scopes, job), self._notes(), count, step)
+        known = noted.send(spread, everywhere, count, step)
+        while any(known.results()):
+            known = known.send(spread, everywhere, count, step)
+        scopes = known.run(partial(proof.write_scopes, job), everywhere, step)
+        step = "sitemap: prove"
+        sent = self.runner.exchange(partial(proof.send_unproved, job), unproved, count, step)
         wanted = np.flatnonzero(sent.row_counts()).tolist()
-        results = sent.run(
-            partial(permit_rows, job), [(number, scopes[number]) for number in wanted], step
-        )
+        tasks = [(number, scopes[number]) for number in wanted]
+        results = sent.run(partial(proof.permit_rows, job), tasks, step)
         for result in results:
             self.report.counters += result.counters
             self.report.add_samples(result.samples, job.samples)
         return proved + [name for result in results for name in result.files]
 
-    def _proof(self) -> ProofJob:
+    def _proof(self) -> proof.ProofJob:
         samples = self.job.config[REPORT_SAMPLES]
-        return ProofJob(self.job.scratch, max(1, self.num_tasks), samples)
+        return proof.ProofJob(self.job.scratch, max(1, self.num_tasks), samples)
 
     def _notes(self) -> list[str]:
         return [each.notes for each in self._done if each.notes is not None]
 
-    def _earlier(self, onward: Sequence[SitemapTaskResult] = ()) -> list[DealTask]:
+    def _earlier(self, onward: Sequence[SitemapTaskResult] = ()) -> list[deal.DealTask]:
         """All that was done, and what of it is to be read."""
         unread = {id(each) for each in onward}
         return [
-            EarlierTask(each.notes, each.servers, each.sources if id(each) in unread else None)
+            deal.EarlierTask(each.notes, each.servers, each.sources if id(each) in unread else None)
             for each in self._done
         ]
 
     def _wave(
-        self, tasks: Sequence[DealTask], find: FindSitesJob | None, *, is_alone: bool
+        self, tasks: Sequence[deal.DealTask], find: FindSitesJob | None, *, is_alone: bool
     ) -> list[SitemapTaskResult]:
         """Deals the sources and reads them; in one task where no other may run."""
         config, scratch = self.job.config, self.job.scratch
         # with a pause for each address, no task knows what another asks of it
         is_alone = is_alone or Politeness.of(config).ip_delay_s > 0
         count = 1 if is_alone else max(1, self.num_tasks)
-        dealing = DealJob(config, scratch, count, find)
-        sent = self.runner.exchange(partial(deal, dealing), tasks, count, "sitemap: deal")
+        dealing = deal.DealJob(config, scratch, count, find)
+        sent = self.runner.exchange(partial(deal.deal, dealing), tasks, count, "sitemap: deal")
         tallies = [each for each in sent.results() if each is not None]
         cut = HostCut() if find is None else self._cut(tallies, find.most)
         numbers = np.flatnonzero(sent.row_counts()).tolist()
-        lists = sent.run(
-            partial(write_list, ListJob(scratch, cut)),
-            [(number, number) for number in numbers],
-            "sitemap: lists",
-        )
+        addressed = [(number, number) for number in numbers]
+        lists = sent.run(partial(deal.write_list, scratch, cut), addressed, "sitemap: lists")
         self.report.counters["sitemaps_repeated"] += sum(each.repeated for each in lists)
         pauses = {each.number: each.servers for each in lists}
         job = replace(

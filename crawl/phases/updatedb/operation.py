@@ -5,7 +5,7 @@ from __future__ import annotations
 from crawl.config import Config
 from crawl.model.status import DB_STATUSES
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatedb.options import UpdateDbOptions
@@ -26,13 +26,7 @@ def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
     require_segments(directory, options.segments)
     driver.choose(directory, options)
     updated = run_when_free(work, options, directory.crawldb.folder, driver.run)
-    return phase_result(
-        updated.report,
-        snapshot=updated.snapshot.number,
-        db_urls=updated.snapshot.rows,
-        segments=updated.segments,
-        remarks=(*updated.remarks, updated.took_over),
-    )
+    return updated.phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

@@ -8,34 +8,15 @@ once: the snapshot says which ones it contains.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 
 from crawl.clock import Clock
-from crawl.config import Config
-from crawl.config.properties import (
-    CRAWLDB_BUCKETS,
-    CRAWLDB_FILE_ROWS,
-    CRAWLDB_SNAPSHOTS_KEEP,
-    CRAWLDB_URL_FILTERS,
-    CRAWLDB_URL_NORMALIZERS,
-    DB_HOST_SAME_PAGES,
-    DB_HOST_SAME_PAGES_WAIT,
-    DB_HOST_WAIT_MAX,
-    DB_UPDATE_ADDITIONS_ALLOWED,
-    DB_UPDATE_MAX_INLINKS,
-    DB_UPDATE_PURGE_404,
-    DB_UPDATE_PURGE_ORPHANS,
-)
+from crawl.config import Config, properties
+from crawl.driver import segment_choice
+from crawl.driver.crawldb_writer import CrawlDbUpdate, CrawlDbWriter, crawldb_writer
 from crawl.driver.observed import observed
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-    SegmentRule,
-    choose_segments,
-    interrupted,
-    no_fetch,
-    require_some,
-)
+from crawl.driver.segment_choice import ChosenSegments, SegmentRule
 from crawl.driver.timing import timed
 from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -44,19 +25,13 @@ from crawl.model.report import Report
 from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.phases.updatedb.rules import UpdateRules
 from crawl.phases.updatedb.same_pages import SamePagesRule
+from crawl.phases.updatedb.tasks import delta
 from crawl.phases.updatedb.tasks.bucket import (
     UpdateDbJob,
     UpdateDbTask,
     UpdateDbTaskResult,
     update_bucket,
     update_slice,
-)
-from crawl.phases.updatedb.tasks.delta import (
-    DeltaFile,
-    SendDeltaJob,
-    SendDeltaTask,
-    bundles,
-    send_delta,
 )
 from crawl.phases.updatedb.tasks.hosts import (
     HostsTask,
@@ -66,27 +41,14 @@ from crawl.phases.updatedb.tasks.hosts import (
 )
 from crawl.phases.updatedb.tasks.reservations import finished_marks
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import BucketFile, Snapshot
+from crawl.storage.manifest import BucketFile
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
-from crawl.tables.bucket_files import crawldb_target, largest_first
+from crawl.tables.bucket_files import largest_first
 from crawl.tables.exchange import Exchange
 from crawl.tables.hosts import hosts_target
 from crawl.tables.renormalize import Renormalization, StoredRecords
 from crawl.tables.runner import Runner
-from crawl.tables.slices import Slices
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateDbResult:
-    """The published state and what was done."""
-
-    snapshot: Snapshot
-    report: Report
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    """Lines about segments that were passed over, or are not whole."""
-    took_over: str | None
 
 
 def applied(crawl_dir: CrawlDir) -> frozenset[str]:
@@ -109,7 +71,7 @@ def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
     is_named = bool(options.segments)
 
     def unready(segment: Segment) -> str:
-        fault = interrupted(crawl_dir, segment, FETCH, PARSE)
+        fault = segment_choice.interrupted(crawl_dir, segment, FETCH, PARSE)
         if is_named or fault or segment.is_done(PARSE):
             return fault
         # to apply it now would be to lose its links: later it is in the CrawlDb already
@@ -120,7 +82,7 @@ def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
         )
 
     rule = SegmentRule(
-        lacks=lambda segment: no_fetch(segment, "apply"),
+        lacks=lambda segment: segment_choice.no_fetch(segment, "apply"),
         unready=unready,
         destination="the CrawlDb",
         verb="apply",
@@ -128,79 +90,71 @@ def choose(crawl_dir: CrawlDir, options: UpdateDbOptions) -> ChosenSegments:
         participle="applied",
         ready="fetched",
     )
-    choice = choose_segments(crawl_dir, options.segments, inside, rule, again=options.again)
+    choice = segment_choice.choose_segments(
+        crawl_dir, options.segments, inside, rule, again=options.again
+    )
     choice.remarks += [
         f"{segment.name} is not parsed: applied without links and signatures"
         for segment in choice.segments
         if not segment.is_done(PARSE)
     ]
-    return require_some(choice, crawl_dir, rule)
+    return segment_choice.require_some(choice, crawl_dir, rule)
 
 
 @observed("updatedb")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateDbOptions, clock: Clock
-) -> UpdateDbResult:
+) -> CrawlDbUpdate:
     """Applies the segments and publishes a new snapshot of the CrawlDb."""
     report = Report("updatedb", clock.now_ms(), config.digest(), asdict(options))
-    allowed = config[DB_UPDATE_ADDITIONS_ALLOWED]
+    allowed = config[properties.DB_UPDATE_ADDITIONS_ALLOWED]
     rules = UpdateRules.of(
         config,
         report.started_ms,
         additions=allowed if options.additions is None else options.additions,
     )
     renormalization = _renormalization(config, options)
-    with crawl_dir.writing_crawldb(
-        "updatedb", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with crawldb_writer(crawl_dir, config, clock, report, steal_lock=options.steal_lock) as crawldb:
         choice = choose(crawl_dir, options)  # nobody else can apply them from here on
         update_context(segment=" ".join(choice.names))
-        base = transaction.base
-        buckets = base.buckets if base else config[CRAWLDB_BUCKETS]
-        slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
+        transaction = crawldb.transaction
         stored = StoredRecords(
-            crawldb=transaction.folder, router=slices.router, renormalization=renormalization
+            transaction.folder, crawldb.slices.router, renormalization=renormalization
         )
         job = UpdateDbJob(
             rules=rules,
             stored=stored,
-            target=crawldb_target(transaction.folder, transaction.place, config),
-            max_inlinks=config[DB_UPDATE_MAX_INLINKS],
-            purge_gone=config[DB_UPDATE_PURGE_404],
-            purge_orphans=config[DB_UPDATE_PURGE_ORPHANS],
+            target=crawldb.target,
+            max_inlinks=config[properties.DB_UPDATE_MAX_INLINKS],
+            purge_gone=config[properties.DB_UPDATE_PURGE_404],
+            purge_orphans=config[properties.DB_UPDATE_PURGE_ORPHANS],
             marks=finished_marks(choice.segments),
             hosts=HostUpdateJob(
                 target=hosts_target(transaction.folder, transaction.place),
-                longest_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
+                longest_ms=round(config[properties.DB_HOST_WAIT_MAX] * 1000),
                 same_pages=SamePagesRule(
-                    config[DB_HOST_SAME_PAGES],
-                    round(config[DB_HOST_SAME_PAGES_WAIT] * 1000),
-                    round(config[DB_HOST_WAIT_MAX] * 1000),
+                    config[properties.DB_HOST_SAME_PAGES],
+                    round(config[properties.DB_HOST_SAME_PAGES_WAIT] * 1000),
+                    round(config[properties.DB_HOST_WAIT_MAX] * 1000),
                 ),
             ),
         )
         files = _delta_files(choice.segments, report)
         troubles = _troubles_files(choice.segments)
         with timed(report, "merge", clock):
-            merged, hosts = _merge(runner, base, slices, job, files, troubles, report)
-        report.finished_ms = clock.now_ms()
-        snapshot = transaction.publish(
-            merged,
-            report,
-            buckets=buckets,
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            applying=choice.names,
-            hosts=hosts,
-        )
+            merged, hosts = _merge(runner, crawldb, job, files, troubles)
+        update = crawldb.publish(merged, applying=choice.names, hosts=hosts, remarks=choice.remarks)
         crawl_dir.remove_dead_locks(choice.segments, "updatedb", config, clock)
-        return UpdateDbResult(
-            snapshot, report, choice.names, tuple(choice.remarks), transaction.lock.took_over
-        )
+        return update
 
 
 def _renormalization(config: Config, options: UpdateDbOptions) -> Renormalization | None:
-    normalizes = config[CRAWLDB_URL_NORMALIZERS] if options.normalize is None else options.normalize
-    filters = config[CRAWLDB_URL_FILTERS] if options.filter is None else options.filter
+    normalizes = (
+        config[properties.CRAWLDB_URL_NORMALIZERS]
+        if options.normalize is None
+        else options.normalize
+    )
+    filters = config[properties.CRAWLDB_URL_FILTERS] if options.filter is None else options.filter
     if not normalizes and not filters:
         return None
     return Renormalization(
@@ -209,9 +163,9 @@ def _renormalization(config: Config, options: UpdateDbOptions) -> Renormalizatio
     )
 
 
-def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
+def _delta_files(segments: list[Segment], report: Report) -> list[delta.DeltaFile]:
     """Every file to be applied, oldest segment first; the report tells of them."""
-    files: list[DeltaFile] = []
+    files: list[delta.DeltaFile] = []
     described = []
     for number, segment in enumerate(segments):
         rows = {FETCH: 0, PARSE: 0}
@@ -221,7 +175,7 @@ def _delta_files(segments: list[Segment], report: Report) -> list[DeltaFile]:
             for file in manifest.files if manifest else ():
                 if not file.rows:
                     continue
-                files.append(DeltaFile(folder, file.path, file.rows, 2 * number + place))
+                files.append(delta.DeltaFile(folder, file.path, file.rows, 2 * number + place))
                 rows[part] += file.rows
         described.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
         report.counters["fetch_records"] += rows[FETCH]
@@ -243,23 +197,22 @@ def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
 
 def _merge(
     runner: Runner,
-    base: Snapshot | None,
-    slices: Slices,
+    crawldb: CrawlDbWriter,
     job: UpdateDbJob,
-    files: list[DeltaFile],
+    files: list[delta.DeltaFile],
     troubles: list[HostTroublesFile],
-    report: Report,
 ) -> tuple[list[BucketFile], list[BucketFile]]:
     """The files of all slices, and of their hosts; those that no segment mentions stay as they
     are."""
+    base, slices, report = crawldb.transaction.base, crawldb.slices, crawldb.report
     hosts = {file.bucket: file for file in base.hosts} if base else {}
-    senders: list[SendDeltaTask] = [*troubles, *bundles(files)]
+    senders: list[delta.SendDeltaTask] = [*troubles, *delta.bundles(files)]
     renormalization = job.stored.renormalization
     if base is not None and renormalization is not None and renormalization.normalizers is not None:
         senders += largest_first(base.files)
-    sending = SendDeltaJob(job.stored, job.rules.scoring.may_combine_links)
+    sending = delta.SendDeltaJob(job.stored, job.rules.scoring.may_combine_links)
     rows = (base.rows if base else 0) + sum(file.rows for file in files)
-    send = partial(send_delta, sending)
+    send = partial(delta.send_delta, sending)
     sent = runner.exchange(send, senders, len(slices), "updatedb: send", rows=rows)
     parted = [each.bucket for each in slices.all if each.place == 0 and not each.is_whole]
     hosts_at = {bucket: number for number, bucket in enumerate(parted)}
@@ -295,8 +248,6 @@ def _settle_hosts(
     report: Report,
 ) -> list[BucketFile]:
     """The files of hosts of buckets that are several slices, each of which has sent its share."""
-    if job.hosts is None:
-        return [hosts[bucket] for bucket in buckets if bucket in hosts]
     tasks = [HostsTask(bucket, hosts.get(bucket)) for bucket in buckets]
     results = host_exchange.run(
         partial(settle_hosts, job.hosts), list(enumerate(tasks)), "updatedb: hosts"

@@ -6,21 +6,16 @@ anew each time; a segment is counted once: the snapshot says which ones it conta
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
+from crawl.driver import segment_choice
 from crawl.driver.observed import observed
-from crawl.driver.segment_choice import (
-    ChosenSegments,
-    SegmentRule,
-    choose_segments,
-    interrupted,
-    no_fetch,
-)
+from crawl.driver.segment_choice import ChosenSegments, SegmentRule
 from crawl.driver.timing import timed
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.values.settings import FetchSettings
@@ -29,14 +24,14 @@ from crawl.model.report import Report
 from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.phases.updatehostdb.settings import HOSTDB_CONTENT_SIZES
-from crawl.phases.updatehostdb.tasks.read_segments import ContentFile, FetchFile
-from crawl.phases.updatehostdb.tasks.read_servers import RobotsFile, ServersFile, SitemapsFile
-from crawl.phases.updatehostdb.tasks.send import HostDbFile, SendJob, SendTask, send_sums
+from crawl.phases.updatehostdb.tasks.send import SendJob, SendTask, send_sums
 from crawl.phases.updatehostdb.tasks.settle import SettleJob, SettleTask, settle_bucket
+from crawl.phases.updatehostdb.tasks.sums import HostsFile
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
 from crawl.storage.hostdb import LAYOUT, LAYOUT_NOTE
 from crawl.storage.manifest import COUNTED_CRAWLDB, BucketFile, Snapshot
-from crawl.storage.segments import CONTENT, FETCH, Segment
+from crawl.storage.segments import CONTENT, FETCH, PartFile, Segment
 from crawl.storage.snapshot import Dataset
 from crawl.tables.bucket_files import BucketTarget, largest_first
 from crawl.tables.runner import Runner
@@ -62,8 +57,8 @@ def choose(crawl_dir: CrawlDir, options: UpdateHostDbOptions) -> ChosenSegments:
         raise UsageError("--rebuild counts every segment: name none")
     snapshot = None if options.rebuild else crawl_dir.dataset(HOSTDB).current()
     rule = SegmentRule(
-        lacks=lambda segment: no_fetch(segment, "count"),
-        unready=lambda segment: interrupted(crawl_dir, segment, FETCH),
+        lacks=lambda segment: segment_choice.no_fetch(segment, "count"),
+        unready=lambda segment: segment_choice.interrupted(crawl_dir, segment, FETCH),
         destination="the HostDb",
         verb="count",
         third_person="counts",
@@ -72,16 +67,12 @@ def choose(crawl_dir: CrawlDir, options: UpdateHostDbOptions) -> ChosenSegments:
         can_repeat=False,  # its requests would be counted twice
     )
     inside = snapshot.applied if snapshot else {}
-    return choose_segments(crawl_dir, options.segments, inside, rule)
+    return segment_choice.choose_segments(crawl_dir, options.segments, inside, rule)
 
 
 @observed("updatehostdb")
 def run(
-    runner: Runner,
-    crawl_dir: CrawlDir,
-    config: Config,
-    options: UpdateHostDbOptions,
-    clock: Clock,
+    runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateHostDbOptions, clock: Clock
 ) -> UpdateHostDbResult:
     """Counts the segments and publishes a new snapshot of the HostDb."""
     report = Report("updatehostdb", clock.now_ms(), config.digest(), asdict(options))
@@ -135,20 +126,21 @@ def _senders(
     """Whatever tells of hosts, a file a task."""
     tasks: list[SendTask] = list(Slices.of(crawldb, crawldb.buckets).stored())
     for segment in segments:
-        for part, kind in ((FETCH, FetchFile), (CONTENT, ContentFile)):
-            manifest = segment.manifest(part) if part == FETCH or sizes else None
-            folder = segment.part_folder(part)
-            for file in manifest.files if manifest else ():
-                if file.rows:
-                    tasks.append(kind(folder, file.path, file.rows))
-    caches = ((ROBOTS, RobotsFile), (SERVERS, ServersFile), (SITEMAPS, SitemapsFile))
-    for table, of_cache in caches:
+        for part in (FETCH, CONTENT) if sizes else (FETCH,):
+            if manifest := segment.manifest(part):
+                tasks += _files(part, segment.part_folder(part), manifest.files)
+    for table in (ROBOTS, SERVERS, SITEMAPS):
         dataset = crawl_dir.dataset(table)
-        tasks += [of_cache(dataset.folder, each.path, each.rows) for each in _cached(dataset)]
+        tasks += _files(table.name, dataset.folder, _cached(dataset))
     if base is not None and base.buckets != crawldb.buckets:
-        folder = crawl_dir.dataset(HOSTDB).folder
-        tasks += [HostDbFile(folder, each.path, each.rows) for each in base.files]
+        tasks += _files(HOSTDB.name, crawl_dir.dataset(HOSTDB).folder, base.files)
     return largest_first(tasks)
+
+
+def _files(
+    table: str, folder: Folder, files: Sequence[BucketFile | PartFile]
+) -> Iterator[HostsFile]:
+    return (HostsFile(table, folder, file.path, file.rows) for file in files if file.rows)
 
 
 def _cached(dataset: Dataset) -> tuple[BucketFile, ...]:
@@ -170,26 +162,15 @@ def _count(
     report: Report,
 ) -> list[BucketFile]:
     """The files of the HostDb to publish."""
-    sent = runner.exchange(
-        partial(send_sums, sending),
-        senders,
-        crawldb.buckets,
-        "updatehostdb: count",
-    )
-    stays = base is not None and base.buckets == crawldb.buckets
+    send = partial(send_sums, sending)
+    sent = runner.exchange(send, senders, crawldb.buckets, "updatehostdb: count")
+    old = base if base and base.buckets == crawldb.buckets else None
     tasks = largest_first(
-        SettleTask(
-            bucket,
-            base.files_of(bucket) if base is not None and stays else (),
-            crawldb.hosts_of(bucket),
-        )
+        SettleTask(bucket, old.files_of(bucket) if old else (), crawldb.hosts_of(bucket))
         for bucket in range(crawldb.buckets)
     )
-    settled = sent.run(
-        partial(settle_bucket, job),
-        [(task.bucket, task) for task in tasks],
-        "updatehostdb: settle",
-    )
+    addressed = [(task.bucket, task) for task in tasks]
+    settled = sent.run(partial(settle_bucket, job), addressed, "updatehostdb: settle")
     for counters in sent.results():
         report.counters += counters
     for result in settled:

@@ -20,7 +20,4 @@ HOSTDB_PERCENTILES: Property[tuple[float, ...]] = numbers(
     maximum=100,
 )
 
-PROPERTIES: tuple[Property[Any], ...] = (
-    HOSTDB_CONTENT_SIZES,
-    HOSTDB_PERCENTILES,
-)
+PROPERTIES: tuple[Property[Any], ...] = (HOSTDB_CONTENT_SIZES, HOSTDB_PERCENTILES)

@@ -23,7 +23,7 @@ from crawl.phases.generate.tasks.automatic_counts import explained_count
 from crawl.phases.generate.tasks.host_bounds import bounds_of_values
 from crawl.phases.generate.tasks.selection import host_expressions, is_automatic
 from crawl.phases.updatehostdb.settings import HOSTDB_PERCENTILES
-from crawl.phases.updatehostdb.tasks.find import find_host
+from crawl.phases.updatehostdb.tasks.read import find_host
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.hostdb import require_layout
 from crawl.storage.manifest import Snapshot

@@ -84,7 +84,7 @@ def read(work: Work, read: Callable[[Snapshot], Answer]) -> Answer:
 def run_host(work: Work, options: HostOptions) -> dict[str, Any] | None:
     from crawl.model.derived_tables import HOSTDB
     from crawl.phases.updatehostdb.settings import HOSTDB_PERCENTILES
-    from crawl.phases.updatehostdb.tasks.find import find_host
+    from crawl.phases.updatehostdb.tasks.read import find_host
 
     folder, name = work.directory.dataset(HOSTDB).folder, options.name.lower()
     percentiles = work.config[HOSTDB_PERCENTILES]

@@ -1,5 +1,5 @@
 """readhostdb: the greatest hosts by a column, and dumps of the HostDb (of one host:
-crawl/phases/updatehostdb/tasks/find.py)."""
+crawl/phases/updatehostdb/tasks/read.py)."""
 
 from __future__ import annotations
 

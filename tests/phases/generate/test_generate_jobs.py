@@ -12,8 +12,8 @@ import numpy.typing as npt
 import pytest
 
 from crawl.config import Config
-from crawl.phases.generate import candidates as generate_candidates
 from crawl.phases.generate import run as generate
+from crawl.phases.generate import steps
 from crawl.phases.generate.options import GenerateOptions
 from crawl.tables.exchange import Addressed, BlockSource, Exchange, Outbox, Received
 from crawl.tables.runner import InProcess
@@ -140,6 +140,6 @@ def test_a_top_n_takes_three_jobs_and_marks_one_more(tmp_path: Path, cap: int) -
 def test_a_large_crawldb_takes_a_further_look(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, keys_told: int, looks: int
 ) -> None:
-    monkeypatch.setattr(generate_candidates, "_SUMMARY_KEYS", keys_told)
+    monkeypatch.setattr(steps, "_SUMMARY_KEYS", keys_told)
     further = ["generate: cut"] * looks
     assert jobs_of(tmp_path / "a", top_n=20) == [RANK, *further, COLLECT, LIST]

@@ -51,7 +51,9 @@ def test_the_urls_of_an_unfinished_segment_are_not_due(address: str) -> None:
     assert counted == [0, 40, 80]
     last = run(directory, top_n=40, clock=clock)
     assert last.segments == ()
-    assert last.unfinished == [name for each in rounds for name in each.segments]
+    assert last.report.details["unfinished_segments"] == [
+        name for each in rounds for name in each.segments
+    ]
 
 
 def test_a_segment_is_given_up_by_deleting_it_or_by_its_age(address: str) -> None:

@@ -9,12 +9,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from crawl.config import Config
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.errors import ConfigError, NothingToDo, PluginError, StorageError, UsageError
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
 from crawl.model.status import Status
 from crawl.phases.inject import run as inject
 from crawl.phases.inject.options import InjectOptions
-from crawl.phases.inject.run import InjectResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
@@ -44,7 +44,7 @@ class Crawl:
         files: dict[str, str] | None = None,
         now: int = NOW,
         **options: Any,
-    ) -> InjectResult:
+    ) -> CrawlDbUpdate:
         config = Config.of({**OPEN, **(settings or {})}, {"open.txt": "+.", **(files or {})})
         chosen = InjectOptions((self.seeds(*lines),), **options)
         return inject.run(InProcess(), self.directory, config, chosen, ManualClock(now))

@@ -10,7 +10,7 @@ import pytest
 from crawl.config import Config
 from crawl.fetcher.values.known_server import KnownServer
 from crawl.interfaces.scoring_chain import ScoringChain
-from crawl.phases.sitemap.tasks.pauses import EarlierPauses
+from crawl.phases.sitemap.tasks.task import EarlierPauses
 from crawl.phases.sitemap.tasks.values import SitemapJob, SitemapList
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from crawl.phases.sitemap.tasks.notes import Topic, write_notes
 from crawl.phases.sitemap.tasks.proof import (
     ProofJob,
     send_scopes,
@@ -16,6 +15,7 @@ from crawl.phases.sitemap.tasks.proof import (
     unproved_hosts,
     write_scopes,
 )
+from crawl.phases.sitemap.tasks.scratch_files import Topic, write_notes
 from crawl.storage.folder import Folder
 from crawl.storage.row_files import read_rows
 from crawl.tables.runner import InProcess

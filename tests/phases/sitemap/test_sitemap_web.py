@@ -9,10 +9,10 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.model.status import Status
 from crawl.phases.sitemap import run as sitemap
 from crawl.phases.sitemap.options import SitemapOptions
-from crawl.phases.sitemap.run import SitemapResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.synthetic.web import (
     Settings,
@@ -42,7 +42,7 @@ SHAPE = Settings(sites=30, pages=700, port=0, size=300, crawl_delay=0.05, retry_
 INTERVALS = {"weekly": 604_800, "monthly": 2_592_000, "yearly": 7_776_000, "never": 7_776_000}
 
 
-def run(directory: CrawlDir, config: Config, tasks: int) -> SitemapResult:
+def run(directory: CrawlDir, config: Config, tasks: int) -> CrawlDbUpdate:
     options = SitemapOptions(num_fetchers=tasks)
     return sitemap.run(InProcess(tasks), directory, config, options, SystemClock())
 
@@ -51,7 +51,7 @@ def front_pages(tmp_path: Path, web: Web) -> CrawlDir:
     return make_crawldb(str(tmp_path / "c"), {url: datum() for url in web.seeds()})
 
 
-def assert_true(directory: CrawlDir, web: Web, done: SitemapResult) -> None:
+def assert_true(directory: CrawlDir, web: Web, done: CrawlDbUpdate) -> None:
     """The CrawlDb has what the sitemaps may list, as they say it, and nothing else."""
     records = records_of(directory)
     truth = web.sitemap_entries(AGENT)

@@ -74,25 +74,15 @@ def _chains(
     slots: Sequence[npt.NDArray[np.int64]],
 ) -> Chains:
     """What is dealt: the chains that the shards tell of, then their slots."""
-    chosen = list(zip(shards, chain_places, slots, strict=True))
-    seconds = [shard.seconds[mine] for shard, mine, _ in chosen]
-    ones = [np.ones(len(mine), dtype=np.int64) for mine in chain_places]
-    sums = [shard.slots.seconds[mine] for shard, _, mine in chosen]
-    count = sum(len(mine) for mine in slots)
-    # a slot stays together as it is, and with nothing else
-    alone = np.arange(count, dtype=np.uint64)
-    return Chains(
-        number=np.concatenate([*(shard.chain[mine] for shard, mine, _ in chosen), alone]),
-        site=np.concatenate([*(shard.site[mine] for shard, mine, _ in chosen), alone]),
-        urls=np.concatenate(
-            [
-                *(shard.urls[mine] for shard, mine, _ in chosen),
-                *(shard.slots.urls[mine] for shard, _, mine in chosen),
-            ]
-        ),
-        count=np.concatenate([*ones, *(shard.slots.chains[mine] for shard, _, mine in chosen)]),
-        seconds=np.concatenate([*seconds, *sums]),
-        longest_s=np.concatenate(
-            [*seconds, *(shard.slots.longest_s[mine] for shard, _, mine in chosen)]
-        ),
-    )
+    rows = []
+    for shard, mine in zip(shards, chain_places, strict=True):
+        ones, seconds = np.ones_like(mine), shard.seconds[mine]
+        rows.append((shard.chain[mine], shard.site[mine], shard.urls[mine], ones, seconds, seconds))
+    count = 0
+    for shard, mine in zip(shards, slots, strict=True):
+        # a slot stays together as it is, and with nothing else
+        alone, sums = np.arange(count, count + len(mine), dtype=np.uint64), shard.slots
+        times = sums.seconds[mine], sums.longest_s[mine]
+        rows.append((alone, alone, sums.urls[mine], sums.chains[mine], *times))
+        count += len(mine)
+    return Chains(*(np.concatenate(column) for column in zip(*rows, strict=True)))

@@ -185,24 +185,20 @@ def _slots(job: ChainsJob, site: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32
 def deal_shard(job: ChainsJob, task: DealTask, received: Received, outbox: Outbox) -> None:
     """Sends every record of the shard to its part."""
     for selected in received.batches(SELECTED):
-        _deal(job, task, selected, outbox)
-
-
-def _deal(job: ChainsJob, task: DealTask, selected: pa.Table, outbox: Outbox) -> None:
-    segments, chain = selected["segment"].to_numpy(), selected["chain"].to_numpy()
-    slot = _slots(job, selected["site"].to_numpy())
-    destinations = np.empty(selected.num_rows, dtype=np.int32)
-    for number in np.unique(segments).tolist():
-        mine = segments == number
-        by_slot = np.full(job.slots, -1, dtype=np.int32)
-        of_segment = task.slot_segment == number
-        by_slot[task.slot[of_segment]] = task.slot_part[of_segment]
-        chain_mask = task.segment == number
-        destinations[mine] = _looked_up(
-            task.chain[chain_mask], task.part[chain_mask], chain[mine], by_slot[slot[mine]]
-        )
-    rows = selected.drop_columns(["segment", "chain", "site"])
-    outbox.send(LISTS, rows, destinations)
+        segments, chain = selected["segment"].to_numpy(), selected["chain"].to_numpy()
+        slot = _slots(job, selected["site"].to_numpy())
+        destinations = np.empty(selected.num_rows, dtype=np.int32)
+        for number in np.unique(segments).tolist():
+            mine = segments == number
+            by_slot = np.full(job.slots, -1, dtype=np.int32)
+            of_segment = task.slot_segment == number
+            by_slot[task.slot[of_segment]] = task.slot_part[of_segment]
+            chain_mask = task.segment == number
+            destinations[mine] = _looked_up(
+                task.chain[chain_mask], task.part[chain_mask], chain[mine], by_slot[slot[mine]]
+            )
+        rows = selected.drop_columns(["segment", "chain", "site"])
+        outbox.send(LISTS, rows, destinations)
 
 
 def _looked_up(

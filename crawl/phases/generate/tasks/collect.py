@@ -16,10 +16,10 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.counters import Counters
-from crawl.model.arrow import strings
+from crawl.model.arrow import required_schema, strings, with_column
 from crawl.model.tables import CRAWLDB
-from crawl.phases.generate.tasks.assigned import assigned_rows, with_generate_time
 from crawl.phases.generate.tasks.host_bounds import with_delays
+from crawl.phases.generate.tasks.shards import assigned_rows, with_generate_time
 from crawl.storage.folder import Folder
 from crawl.storage.layout import encoded, number_of
 from crawl.storage.parquet import open_table, read_groups
@@ -33,9 +33,7 @@ SELECTED = RowKind(
     pa.schema(
         [
             *CRAWLDB.schema,
-            pa.field("segment", pa.int16(), False),
-            pa.field("chain", pa.uint64(), False),
-            pa.field("site", pa.uint64(), False),
+            *required_schema({"segment": pa.int16(), "chain": pa.uint64(), "site": pa.uint64()}),
         ]
     ),
 )
@@ -78,7 +76,6 @@ def collect_slice(
     counters = Counters()
     rows, segments = assigned_rows(received)
     chains = _Chains(job, counters)
-    place = CRAWLDB.names.index("metadata")
     done = 0
     for selected in _records(job, base, rows):
         chosen = segments[done : done + selected.num_rows]
@@ -87,7 +84,7 @@ def collect_slice(
             selected["metadata"].combine_chunks(), job.now_ms, np.arange(len(chosen)), chosen
         )
         marked = with_delays(marked, selected["host"], received)
-        selected = selected.set_column(place, CRAWLDB.schema.field("metadata"), marked)
+        selected = with_column(selected, "metadata", marked)
         chain, site = chains.of(selected["host"])
         selected = pa.Table.from_arrays(
             [*selected.columns, pa.array(chosen), pa.array(chain), pa.array(site)],

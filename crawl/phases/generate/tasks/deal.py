@@ -73,12 +73,7 @@ def deal_sites(
 
 
 def part_loads(
-    dealt: npt.NDArray[np.int32],
-    chains: Chains,
-    parts: int,
-    *,
-    threads: int,
-    latency_s: float,
+    dealt: npt.NDArray[np.int32], chains: Chains, parts: int, *, threads: int, latency_s: float
 ) -> list[PartLoad]:
     """Each part's load. A part ends when its longest chain does, or when its threads have
     waited for every answer, whichever is later."""

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.model.arrow import strings
+from crawl.model.arrow import required_schema, strings
 from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.metadata import with_entries
 from crawl.phases.generate.tasks.automatic_counts import automatic_counts
@@ -36,15 +36,9 @@ _BOUNDS: dict[str, pa.DataType] = {
 }
 HOST_BOUNDS = RowKind("host_bounds", pa.schema(_BOUNDS))
 """Bounds of hosts; an expression's word is above the automatic one, and null says nothing."""
-GROUP_CAPS = RowKind(
-    "group_caps",
-    pa.schema([pa.field("group", pa.uint64(), False), pa.field("cap", pa.int64(), False)]),
-)
+GROUP_CAPS = RowKind("group_caps", required_schema({"group": pa.uint64(), "cap": pa.int64()}))
 _DELAYS: dict[str, pa.DataType] = {"host": pa.string(), "delay_ms": pa.int64()}
-DELAYS = RowKind(
-    "delays",
-    pa.schema(_DELAYS),
-)
+DELAYS = RowKind("delays", pa.schema(_DELAYS))
 
 _LONGEST_DELAY_MS = 86_400_000
 _LARGEST = float(1 << 53)

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from crawl.model.tables import CRAWL_GENERATE, CRAWLDB
-from crawl.phases.generate.tasks.assigned import assigned_rows, with_generate_time
+from crawl.model.arrow import with_column
+from crawl.model.tables import CRAWL_GENERATE
 from crawl.phases.generate.tasks.chains import LISTS
+from crawl.phases.generate.tasks.shards import assigned_rows, with_generate_time
 from crawl.storage.folder import Folder, attempt_name
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import open_writer
@@ -76,34 +77,28 @@ def _shuffled(
         yield from _shuffled(heap.tables, chance)
 
 
-@dataclass(frozen=True, slots=True)
-class MarkJob:
-    """The marking of selected records in the CrawlDb: where it is written, and the moment of the
-    generate."""
-
-    target: BucketTarget
-    now_ms: int
-
-
-def mark_slice(job: MarkJob, base: Slice, received: Received) -> tuple[BucketFile, ...]:
+def mark_slice(
+    target: BucketTarget, now_ms: int, base: Slice, received: Received
+) -> tuple[BucketFile, ...]:
     """Writes the slice anew with the generate time in its selected records."""
-    rows = _marked_groups(job, base, received)
-    return write_bucket(job.target, base.bucket, rows, base.rows)
+    rows = _marked_groups(target.folder, now_ms, base, received)
+    return write_bucket(target, base.bucket, rows, base.rows)
 
 
-def _marked_groups(job: MarkJob, base: Slice, received: Received) -> Iterator[pa.Table]:
+def _marked_groups(
+    crawldb: Folder, now_ms: int, base: Slice, received: Received
+) -> Iterator[pa.Table]:
     rows, segments = assigned_rows(received)
-    column = CRAWLDB.names.index("metadata")
     start = 0
-    for group in stored_groups(job.target.folder, base.files):
+    for group in stored_groups(crawldb, base.files):
         first, last = np.searchsorted(rows, [start, start + group.num_rows])
         start += group.num_rows
         if last > first:
             marked = with_generate_time(
                 group["metadata"].combine_chunks(),
-                job.now_ms,
+                now_ms,
                 rows[first:last] - (start - group.num_rows),
                 segments[first:last],
             )
-            group = group.set_column(column, CRAWLDB.schema.field("metadata"), marked)
+            group = with_column(group, "metadata", marked)
         yield group

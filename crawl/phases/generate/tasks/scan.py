@@ -6,7 +6,7 @@ its users expect; each is asked of a whole row group at once.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,20 +15,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import as_mask, strings
+from crawl.model.arrow import as_mask, required_schema, strings
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import has_any, lookup
 from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.model.tables import CRAWLDB
+from crawl.phases.generate.tasks import host_gate
 from crawl.phases.generate.tasks.host_bounds import own_caps, send_caps, send_delays
-from crawl.phases.generate.tasks.host_gate import (
-    HOST_PROBED,
-    HOST_WAITS,
-    SAME_PAGES,
-    TRIED_OF_SLOWED,
-    HostGate,
-    best_of_tried,
-)
+from crawl.phases.generate.tasks.host_gate import HostGate
 from crawl.phases.generate.tasks.ranking import OwnCaps, keys_of, within_cap
 from crawl.phases.generate.tasks.selection import Selection
 from crawl.phases.generate.tasks.unfinished import LISTED, NOT_AGAIN
@@ -47,13 +41,8 @@ Mask = npt.NDArray[np.bool_]
 
 CANDIDATES = RowKind(
     "candidates",
-    pa.schema(
-        [
-            pa.field("key", pa.uint64(), False),
-            pa.field("group", pa.uint64(), False),
-            pa.field("slice", pa.int32(), False),
-            pa.field("row", pa.int32(), False),
-        ]
+    required_schema(
+        {"key": pa.uint64(), "group": pa.uint64(), "slice": pa.int32(), "row": pa.int32()}
     ),
 )
 TRIED = RowKind(
@@ -61,15 +50,13 @@ TRIED = RowKind(
     pa.schema(
         [
             *CANDIDATES.schema,
-            pa.field("bucket", pa.int32(), False),
-            pa.field("probed", pa.int32(), False),
-            pa.field("slowed", pa.int32(), False),
+            *required_schema(dict.fromkeys(("bucket", "probed", "slowed"), pa.int32())),
         ]
     ),
 )
 """Candidates of hosts of which only some are tried, from buckets of several slices: the shard
 knows all of them. With the host's number in its bucket, by the rule, or -1 (see host_gate)."""
-WAITING_HOSTS = RowKind("waiting_hosts", pa.schema([pa.field("host", pa.string(), False)]))
+WAITING_HOSTS = RowKind("waiting_hosts", required_schema({"host": pa.string()}))
 """Hosts of such buckets that are left out for now: the bucket's first shard counts each once."""
 
 WAIT_FOR_UPDATE = "wait_for_update"
@@ -125,7 +112,7 @@ def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox)
         matching = received.rows(MATCHING)["row"].to_numpy()
     gate = gate_of(selection, job.crawldb, task.hosts)
     caps = own_caps(received) if selection.bounds_hosts else None
-    scanned = _Scanned(job, task.base, gate, _Groups(selection, job.router, counters), caps)
+    scanned = _Scanned(selection, task.base, gate, _Groups(selection, job.router, counters), caps)
     start = 0
     for file in task.base.files:
         with open_table(job.crawldb, file.path, host_codes=True, size=file.bytes) as source:
@@ -143,24 +130,17 @@ def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox)
     return ScanTaskResult(+counters, gate.next_ms)
 
 
+@dataclass(slots=True)
 class _Scanned:
     """The candidates of a slice, on their way to the shards."""
 
-    def __init__(
-        self,
-        job: ScanJob,
-        base: Slice,
-        gate: HostGate,
-        groups: _Groups,
-        caps: OwnCaps | None = None,
-    ) -> None:
-        self._selection = job.selection
-        self._base = base
-        self._gate = gate
-        self._groups = groups
-        self._caps = caps
-        self._found = [TRIED.schema.empty_table()]
-        self._shards = [np.empty(0, dtype=np.int32)]
+    _selection: Selection
+    _base: Slice
+    _gate: HostGate
+    _groups: _Groups
+    _caps: OwnCaps | None
+    _found: list[pa.Table] = field(default_factory=lambda: [TRIED.schema.empty_table()])
+    _shards: list[npt.NDArray[np.int32]] = field(default_factory=lambda: [np.empty(0, np.int32)])
 
     def add(
         self,
@@ -217,10 +197,10 @@ def best_tried(every: pa.Table, counters: Counters) -> tuple[pa.Table, Mask]:
     """The rows (see TRIED) without those of hosts of which better ones are tried, and which these
     are. What is left of several slices can be told from each other in the same way."""
     keys = every["key"].to_numpy()
-    is_best = best_of_tried(_hosts_by(every, "probed"), keys)
-    counters[HOST_PROBED] += int(np.count_nonzero(~is_best))
-    few = best_of_tried(_hosts_by(every, "slowed"), keys, TRIED_OF_SLOWED)
-    counters[SAME_PAGES] += int(np.count_nonzero(is_best & ~few))
+    is_best = host_gate.best_of_tried(_hosts_by(every, "probed"), keys)
+    counters[host_gate.HOST_PROBED] += int(np.count_nonzero(~is_best))
+    few = host_gate.best_of_tried(_hosts_by(every, "slowed"), keys, host_gate.TRIED_OF_SLOWED)
+    counters[host_gate.SAME_PAGES] += int(np.count_nonzero(is_best & ~few))
     stays = is_best & few
     return (every if stays.all() else every.filter(pa.array(stays))), stays
 
@@ -265,17 +245,17 @@ def select(
     counters["records"] += rows.num_rows
     if selection.filters is not None:
         accepted = selection.filters.filter_batch(rows["url"].combine_chunks(), counters)
-        require(_mask(accepted), "url_filters_rejected")
-    require(_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
+        require(as_mask(accepted), "url_filters_rejected")
+    require(as_mask(selection.schedule.due(rows, selection.now_ms, counters)), "schedule_rejected")
     require(~is_reserved(selection, rows), WAIT_FOR_UPDATE)
     if listed is not None and len(listed):
         on_list = pc.is_in(rows["url"], value_set=listed)
-        require(~_mask(on_list), WAIT_FOR_UPDATE)
+        require(~as_mask(on_list), WAIT_FOR_UPDATE)
     if not_again is not None and len(not_again):
-        require(~_mask(pc.is_in(rows["url"], value_set=not_again)), SELECTED_BEFORE)
+        require(~as_mask(pc.is_in(rows["url"], value_set=not_again)), SELECTED_BEFORE)
     if gate is not None:
-        require(~gate.waits(rows, alive), HOST_WAITS)
-        require(~gate.is_stopped(rows, alive), SAME_PAGES)
+        require(~gate.waits(rows, alive), host_gate.HOST_WAITS)
+        require(~gate.is_stopped(rows, alive), host_gate.SAME_PAGES)
     by_score = selection.scoring.sort_values(rows, counters)
     values = by_score.to_numpy(zero_copy_only=False)
     if matches is not None:
@@ -299,10 +279,6 @@ def _columns(selection: Selection, *, needs_url: bool) -> list[str]:
     needs_url |= selection.filters is not None
     unread = {"signature"} if needs_url else {"signature", "url"}
     return [name for name in CRAWLDB.names if name not in unread]
-
-
-def _mask(column: pa.Array[Any]) -> Mask:
-    return np.asarray(column.to_numpy(zero_copy_only=False), dtype=bool)
 
 
 def is_reserved(selection: Selection, rows: pa.Table) -> Mask:

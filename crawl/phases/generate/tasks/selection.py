@@ -4,23 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from crawl.config import Config
-from crawl.config.properties import (
-    AUTO,
-    CRAWL_GEN_DELAY,
-    DB_HOST_WAIT_MAX,
-    GENERATE_COUNT_MODE,
-    GENERATE_FETCH_DELAY_EXPR,
-    GENERATE_FILTER,
-    GENERATE_MAX_COUNT,
-    GENERATE_MAX_COUNT_AUTO,
-    GENERATE_MAX_COUNT_EXPR,
-    GENERATE_MAX_NUM_SEGMENTS,
-    GENERATE_MIN_INTERVAL,
-    GENERATE_MIN_SCORE,
-    GENERATE_NORMALISE,
-    GENERATE_RESTRICT_STATUS,
-)
+from crawl.config import Config, properties
 from crawl.errors import UsageError
 from crawl.interfaces.active_schedule import ActiveSchedule
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -84,26 +68,26 @@ def selection_of(
 ) -> Selection:
     """The selection at a moment, which is so much later than now; None stands for the
     configuration's word. Raises what is wrong with the settings."""
-    filtering = config[GENERATE_FILTER] if filtering is None else filtering
-    normalizing = config[GENERATE_NORMALISE] if normalizing is None else normalizing
-    segments = config[GENERATE_MAX_NUM_SEGMENTS] if segments is None else segments
-    status = config[GENERATE_RESTRICT_STATUS]
+    filtering = config[properties.GENERATE_FILTER] if filtering is None else filtering
+    normalizing = config[properties.GENERATE_NORMALISE] if normalizing is None else normalizing
+    segments = config[properties.GENERATE_MAX_NUM_SEGMENTS] if segments is None else segments
+    status = config[properties.GENERATE_RESTRICT_STATUS]
     return Selection(
         now_ms=now_ms,
         filters=FilterChain.from_config(config) if filtering else None,
         schedule=ActiveSchedule.from_config(config),
         scoring=ScoringChain.from_config(config),
-        reserved_ms=int(config[CRAWL_GEN_DELAY]),
+        reserved_ms=int(config[properties.CRAWL_GEN_DELAY]),
         restrict_status=Status.of_label(status) if status else None,
-        min_score=config[GENERATE_MIN_SCORE],
-        min_interval_s=int(config[GENERATE_MIN_INTERVAL]),
-        by_domain=config[GENERATE_COUNT_MODE] == "domain",
+        min_score=config[properties.GENERATE_MIN_SCORE],
+        min_interval_s=int(config[properties.GENERATE_MIN_INTERVAL]),
+        by_domain=config[properties.GENERATE_COUNT_MODE] == "domain",
         counting=(
             NormalizerChain.from_config(config, Scope.GENERATE_HOST_COUNT) if normalizing else None
         ),
         most_per_group=max(0, most_per_host(config)) * segments,
         most=None if top_n is None else top_n * segments,
-        longest_wait_ms=round(config[DB_HOST_WAIT_MAX] * 1000),
+        longest_wait_ms=round(config[properties.DB_HOST_WAIT_MAX] * 1000),
         segments=segments,
         bounds_hosts=bounds_hosts(config),
         ahead_ms=ahead_ms,
@@ -112,31 +96,27 @@ def selection_of(
 
 def most_per_host(config: Config) -> int:
     """Most URLs in a segment of a host that the HostDb does not know; 0 or less: no limit."""
-    most = config[GENERATE_MAX_COUNT]
-    return config[GENERATE_MAX_COUNT_AUTO] if is_automatic(config) else int(most)
+    most = config[properties.GENERATE_MAX_COUNT]
+    return config[properties.GENERATE_MAX_COUNT_AUTO] if is_automatic(config) else int(most)
 
 
 def is_automatic(config: Config) -> bool:
     """Whether each host has a bound by what the HostDb says of it."""
-    return config[GENERATE_MAX_COUNT] == AUTO
+    return config[properties.GENERATE_MAX_COUNT] == properties.AUTO
 
 
 def host_expressions(config: Config) -> dict[str, str]:
     """The expressions over the HostDb that are given, by the names of their properties."""
-    given = (GENERATE_MAX_COUNT_EXPR, GENERATE_FETCH_DELAY_EXPR)
+    given = (properties.GENERATE_MAX_COUNT_EXPR, properties.GENERATE_FETCH_DELAY_EXPR)
     return {each.name: config[each] for each in given if config[each].strip()}
 
 
 def bounds_hosts(config: Config) -> bool:
     """Whether the HostDb is needed. Raises UsageError where hosts are not what is counted."""
-    if config[GENERATE_COUNT_MODE] == "domain":
-        for wanted, name in (
-            (is_automatic(config), f"{GENERATE_MAX_COUNT.name}={AUTO}"),
-            (
-                GENERATE_MAX_COUNT_EXPR.name in host_expressions(config),
-                GENERATE_MAX_COUNT_EXPR.name,
-            ),
-        ):
-            if wanted:
-                raise UsageError(f"{name} bounds hosts, and {GENERATE_COUNT_MODE.name} is domain")
-    return is_automatic(config) or bool(host_expressions(config))
+    is_auto, given = is_automatic(config), host_expressions(config)
+    mode, by_expression = properties.GENERATE_COUNT_MODE, properties.GENERATE_MAX_COUNT_EXPR.name
+    if config[mode] == "domain" and (is_auto or by_expression in given):
+        automatic = f"{properties.GENERATE_MAX_COUNT.name}={properties.AUTO}"
+        name = automatic if is_auto else by_expression
+        raise UsageError(f"{name} bounds hosts, and {mode.name} is domain")
+    return is_auto or bool(given)

@@ -1,32 +1,28 @@
-"""generate's second and third steps, shard by shard: the cut, and who is above it."""
+"""generate's second and third steps, shard by shard: the cut, and who is above it. What a shard has
+assigned is read where the slices are."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.counters import Counters
+from crawl.model.arrow import required_schema
+from crawl.model.datum import GENERATE_TIME_KEY
+from crawl.model.metadata import with_entry
 from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
+from crawl.phases.generate.tasks import ranking
 from crawl.phases.generate.tasks.cutoff import Bracket, KeySummary, summarize
 from crawl.phases.generate.tasks.host_bounds import forward_delays, received_caps
-from crawl.phases.generate.tasks.ranking import (
-    NOT_TAKEN,
-    Cut,
-    Keys,
-    assign,
-    eligible_keys,
-    within_cap,
-)
+from crawl.phases.generate.tasks.ranking import Cut, Keys
 from crawl.phases.generate.tasks.scan import CANDIDATES, TRIED, WAITING_HOSTS, best_tried
 from crawl.tables.exchange import Outbox, Received, RowKind
 
-ASSIGNED = RowKind(
-    "assigned",
-    pa.schema([pa.field("row", pa.int32(), False), pa.field("segment", pa.int16(), False)]),
-)
+ASSIGNED = RowKind("assigned", required_schema({"row": pa.int32(), "segment": pa.int16()}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,21 +34,17 @@ class Shard:
     cuts: list[Cut]
 
 
-@dataclass(frozen=True, slots=True)
-class RankJob:
-    """The ranking of candidates shard by shard, with the bound for each group."""
-
-    cap: int
-    """Most URLs of a group in one segment; 0 or less: no bound."""
-
-
 def summarize_shard(
-    job: RankJob, limits: Bracket, step: int, shard: Shard, received: Received
+    cap: int, limits: Bracket, step: int, shard: Shard, received: Received
 ) -> KeySummary:
-    return summarize(_eligible(job, shard, received), limits, step)
+    """How the keys lie to the bracket that the next segment may choose from; `cap`: most URLs of
+    a group in one segment, where 0 or less is no bound."""
+    keys, groups = _arrays(_candidates(received, Counters()))
+    eligible = ranking.eligible_keys(keys, groups, cap, shard.cuts, received_caps(received))
+    return summarize(eligible, limits, step)
 
 
-def assign_shard(job: RankJob, shard: Shard, received: Received, outbox: Outbox) -> Counters:
+def assign_shard(cap: int, shard: Shard, received: Received, outbox: Outbox) -> Counters:
     """Sends the rows that are taken, with their segments, to their slices; returns why the
     others are left."""
     counters = Counters()
@@ -64,11 +56,11 @@ def assign_shard(job: RankJob, shard: Shard, received: Received, outbox: Outbox)
         return +counters
     keys, groups = _arrays(candidates)
     own = received_caps(received)
-    taken = assign(keys, groups, job.cap, shard.cuts, own)
-    chosen = taken != NOT_TAKEN
+    taken = ranking.assign(keys, groups, cap, shard.cuts, own)
+    chosen = taken != ranking.NOT_TAKEN
     counters["urls_generated"] += int(np.count_nonzero(chosen))
     segments = len(shard.cuts)
-    possible = within_cap(keys, groups, job.cap * segments, own and own.scaled(segments))
+    possible = ranking.within_cap(keys, groups, cap * segments, own and own.scaled(segments))
     over = ~possible & ~chosen
     counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(over))
     counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
@@ -76,11 +68,6 @@ def assign_shard(job: RankJob, shard: Shard, received: Received, outbox: Outbox)
     table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED.schema)
     outbox.send(ASSIGNED, table, candidates["slice"].to_numpy()[chosen])
     return counters
-
-
-def _eligible(job: RankJob, shard: Shard, received: Received) -> Keys:
-    keys, groups = _arrays(_candidates(received, Counters()))
-    return eligible_keys(keys, groups, job.cap, shard.cuts, received_caps(received))
 
 
 def _candidates(received: Received, counters: Counters) -> pa.Table:
@@ -95,3 +82,26 @@ def _candidates(received: Received, counters: Counters) -> pa.Table:
 
 def _arrays(candidates: pa.Table) -> tuple[Keys, npt.NDArray[np.uint64]]:
     return candidates["key"].to_numpy(), candidates["group"].to_numpy()
+
+
+def assigned_rows(received: Received) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int16]]:
+    """The selected rows of a slice in order, with their segments."""
+    table = received.rows(ASSIGNED)
+    rows = table["row"].to_numpy().astype(np.int64)
+    order = np.argsort(rows)
+    return rows[order], table["segment"].to_numpy()[order]
+
+
+def with_generate_time(
+    metadata: pa.Array[Any],
+    now_ms: int,
+    rows: npt.NDArray[np.int64],
+    segments: npt.NDArray[np.int16],
+) -> pa.Array[Any]:
+    """The generate time in these rows, a millisecond on for each segment: by it updatedb
+    tells whose reservation a record bears."""
+    for segment in np.unique(segments).tolist():
+        chosen = np.zeros(len(metadata), dtype=np.bool_)
+        chosen[rows[segments == segment]] = True
+        metadata = with_entry(metadata, GENERATE_TIME_KEY, str(now_ms + segment), chosen)
+    return metadata

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from crawl.model.arrow import required_schema
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_whole_table
 from crawl.storage.segments import GENERATE, Segment
 from crawl.tables.exchange import Outbox, RowKind
 from crawl.tables.slices import Router
 
-_URLS = pa.schema([pa.field("url", pa.string(), False)])
+_URLS = required_schema({"url": pa.string()})
 LISTED = RowKind("listed", _URLS)
 NOT_AGAIN = RowKind("not_again", _URLS)
 """URLs of segments that are finished, or to be: they are not to be selected once more."""

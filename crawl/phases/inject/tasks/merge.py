@@ -10,10 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from crawl.config import Config
-from crawl.config.properties import (
-    DB_FETCH_INTERVAL_DEFAULT,
-    DB_SCORE_INJECTED,
-)
+from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_SCORE_INJECTED
 from crawl.counters import Counters
 from crawl.model.arrow import strings
 from crawl.model.records import to_records, to_table
@@ -21,36 +18,21 @@ from crawl.phases.inject.tasks.seeds import SEEDS, ReadSeedsJob, ReadSeedsTaskRe
 from crawl.rules.inject import OnKnown, update_known
 from crawl.storage.manifest import BucketFile
 from crawl.storage.seeds import SeedPiece
-from crawl.tables.bucket_files import BucketTarget, write_bucket
+from crawl.tables import merge
+from crawl.tables.bucket_files import BucketTarget, WrittenBucket, write_bucket
 from crawl.tables.exchange import Outbox, Received
-from crawl.tables.merge import (
-    Combine,
-    KeyGroups,
-    keep_stored,
-    merge_sorted,
-    replace_stored,
-    sorted_unique,
-)
 from crawl.tables.ranges import NewRows, StoredGroups
 from crawl.tables.renormalize import MOVED, StoredRecords, send_renormalized, stored_rows
 from crawl.tables.slices import Slice
 
 
-@dataclass(frozen=True)
-class InjectSendJob:
-    """The sending of seeds, and of old records that are normalized again, to their slices."""
-
-    read: ReadSeedsJob
-    stored: StoredRecords
-
-
 def send_rows(
-    job: InjectSendJob, task: SeedPiece | BucketFile, outbox: Outbox
+    reading: ReadSeedsJob, stored: StoredRecords, task: SeedPiece | BucketFile, outbox: Outbox
 ) -> ReadSeedsTaskResult | None:
     """Sends the seeds of a piece, or the records of a file that move elsewhere."""
     if isinstance(task, SeedPiece):
-        return read_seeds(job.read, task, outbox)
-    send_renormalized(job.stored, task, outbox)
+        return read_seeds(reading, task, outbox)
+    send_renormalized(stored, task, outbox)
     return None
 
 
@@ -65,22 +47,14 @@ class InjectMergeJob:
     on_known: OnKnown
 
 
-@dataclass(frozen=True, slots=True)
-class InjectMergeTaskResult:
-    """The slice's new files; none where no row is left."""
-
-    files: tuple[BucketFile, ...]
-    counters: Counters
-
-
-def merge_slice(job: InjectMergeJob, base: Slice, received: Received) -> InjectMergeTaskResult:
+def merge_slice(job: InjectMergeJob, base: Slice, received: Received) -> WrittenBucket:
     """Writes the slice anew: old records, moved records and seeds."""
     counters = Counters()
     expected = base.rows + received.row_count(SEEDS) + received.row_count(MOVED)
     rows = _merged(job, base, received, counters)
     files = write_bucket(job.target, base.bucket, rows, expected)
     counters["urls_new"] = counters["urls_injected_unique"] - counters["urls_merged"]
-    return InjectMergeTaskResult(files, counters)
+    return WrittenBucket(files, counters)
 
 
 def _merged(
@@ -89,23 +63,23 @@ def _merged(
     key = job.target.table.key
     stored = StoredGroups(stored_rows(job.stored, base, received, counters), "url")
     for seeds in NewRows.received(received, SEEDS, "url").ranges():
-        unique, repeated = sorted_unique(seeds.rows, key, rank="sequence")
+        unique, repeated = merge.sorted_unique(seeds.rows, key, rank="sequence")
         counters["urls_repeated_in_seeds"] += repeated
         counters["urls_injected_unique"] += unique.num_rows
         unique = unique.drop_columns(["sequence"])
-        yield from merge_sorted(stored.below(seeds.end), unique, _combine(job, counters), key)
+        yield from merge.merge_sorted(stored.below(seeds.end), unique, _combine(job, counters), key)
 
 
-def _combine(job: InjectMergeJob, counters: Counters) -> Combine:
+def _combine(job: InjectMergeJob, counters: Counters) -> merge.Combine:
     # as the table stores it: 0.1 in 32 bits is not 0.1
     default_score = float(np.float32(job.config[DB_SCORE_INJECTED]))
 
-    def combine(groups: KeyGroups) -> pa.Table:
+    def combine(groups: merge.KeyGroups) -> pa.Table:
         counters["urls_merged"] += len(groups)
         if job.on_known is OnKnown.KEEP:
-            return keep_stored(groups)
+            return merge.keep_stored(groups)
         if job.on_known is OnKnown.OVERWRITE:
-            return replace_stored(groups)
+            return merge.replace_stored(groups)
         old, new = groups.first(), groups.last()
         return to_table(
             (

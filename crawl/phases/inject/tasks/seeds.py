@@ -11,13 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config
-from crawl.config.properties import (
-    DB_FETCH_INTERVAL_DEFAULT,
-    DB_SCORE_INJECTED,
-    REPORT_SAMPLES,
-    SEED_MAX_LINE,
-)
+from crawl.config import Config, properties
 from crawl.counters import Counters
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
@@ -79,8 +73,8 @@ class _Batch:
 def read_seeds(job: ReadSeedsJob, piece: SeedPiece, outbox: Outbox) -> ReadSeedsTaskResult:
     """Every line of the piece becomes a row that is sent, or a counted reason."""
     counters = Counters()
-    samples = Samples(job.config[REPORT_SAMPLES])
-    lines = read_lines(piece, job.config[SEED_MAX_LINE])
+    samples = Samples(job.config[properties.REPORT_SAMPLES])
+    lines = read_lines(piece, job.config[properties.SEED_MAX_LINE])
     tables = [
         _rows(job, _parsed(piece, batch, counters, samples), counters, samples)
         for batch in iter(lambda: list(islice(lines, _BATCH_LINES)), [])
@@ -143,12 +137,7 @@ def _malformed(reason: str, text: str | bytes, counters: Counters, samples: Samp
     samples.add(f"malformed.{reason}", text)
 
 
-def _rows(
-    job: ReadSeedsJob,
-    batch: _Batch,
-    counters: Counters,
-    samples: Samples,
-) -> pa.Table:
+def _rows(job: ReadSeedsJob, batch: _Batch, counters: Counters, samples: Samples) -> pa.Table:
     given = urls = batch.urls
     if job.normalizers is not None:
         urls = job.normalizers.normalize_batch(given, counters)
@@ -175,9 +164,7 @@ def _rows(
     chosen = np.flatnonzero(usable.to_numpy(zero_copy_only=False))
     counters["urls_injected"] += len(chosen)
     return _scored(
-        job,
-        _columns(job, batch, chosen, urls.filter(usable), hosts.filter(usable)),
-        counters,
+        job, _columns(job, batch, chosen, urls.filter(usable), hosts.filter(usable)), counters
     )
 
 
@@ -189,8 +176,8 @@ def _columns(
     hosts: pa.Array[Any],
 ) -> pa.Table:
     whole = len(batch.urls)
-    scores = np.full(whole, job.config[DB_SCORE_INJECTED])
-    intervals = np.full(whole, int(job.config[DB_FETCH_INTERVAL_DEFAULT]))
+    scores = np.full(whole, job.config[properties.DB_SCORE_INJECTED])
+    intervals = np.full(whole, int(job.config[properties.DB_FETCH_INTERVAL_DEFAULT]))
     metadata: list[list[tuple[str, str]]] = [[]] * whole
     for row, seed in batch.annotated.items():
         scores[row] = scores[row] if seed.score is None else seed.score

@@ -40,12 +40,11 @@ class LinkDumpJob:
 def dump_links(job: LinkDumpJob, base: Slice) -> int:
     """Writes the wanted links of a slice; returns how many."""
     tables, render = _wanted(job, base), partial(_rendered, job.format)
-    return write_dump(job.output, job.format, LINKDB.schema, base, tables, render)
+    return write_dump(job.output, job.format, base, tables, _CSV_COLUMNS, render, LINKDB.schema)
 
 
 def _rendered(form: DumpFormat, tables: Iterable[pa.Table]) -> Iterator[bytes]:
     if form is DumpFormat.CSV:
-        yield csv_line(_CSV_COLUMNS)
         for table in tables:
             yield b"".join(map(_as_csv, table.to_pylist()))
         return
@@ -87,8 +86,7 @@ def _wanted(job: LinkDumpJob, base: Slice) -> Iterator[pa.Table]:
     for rows in stored_groups(job.linkdb, base.files):
         if job.regex is not None:
             rows = rows.filter(pc.match_substring_regex(rows["url"], f"^(?:{job.regex})$"))
-        if rows.num_rows:
-            yield rows
+        yield rows
 
 
 def _as_csv(row: dict[str, Any]) -> bytes:

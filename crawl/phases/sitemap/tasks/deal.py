@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -26,26 +27,20 @@ from crawl.phases.sitemap.tasks.hosts import (
     SitesTally,
     find_sites,
 )
-from crawl.phases.sitemap.tasks.notes import Topic, read_notes
-from crawl.phases.sitemap.tasks.sources import (
+from crawl.phases.sitemap.tasks.scratch_files import (
     SOURCES,
     SourceRow,
-    site_source,
+    Topic,
+    read_notes,
     sources_table,
     to_sources,
 )
-from crawl.phases.sitemap.tasks.values import SitemapList, SitemapSource, SiteUsage
+from crawl.phases.sitemap.tasks.values import SitemapList, SitemapSource, SiteUsage, site_source
+from crawl.storage import server_pauses
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
 from crawl.storage.row_files import read_rows, write_rows
-from crawl.storage.server_pauses import (
-    TASK_PAUSES,
-    last_pauses,
-    read_pause_rows,
-    to_pauses,
-    write_pauses,
-)
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.urls.parse import host_of
 from crawl.urls.partition import Partitioner, PartitionMode
@@ -66,7 +61,7 @@ _SITES = RowKind(
 )
 """Hosts of the CrawlDb, of which the cut says whether they are asked."""
 _ASKED = RowKind("asked", required_schema({"url": pa.string()}))
-_PAUSES = RowKind("pauses", TASK_PAUSES)
+_PAUSES = RowKind("pauses", server_pauses.TASK_PAUSES)
 
 
 @dataclass(frozen=True)
@@ -101,14 +96,16 @@ class EarlierTask:
 DealTask = GivenSources | FindSitesTask | EarlierTask
 
 
+def first_address(resolver: HostResolver, host: str) -> str | None:
+    """The address that a host has, the first of them."""
+    found = resolver.locate(host).addresses
+    return found[0] if found else None
+
+
 def key_of_server(config: Config, resolver: HostResolver) -> Callable[[str], str]:
     """A function from a host to the key of its server."""
-
-    def address_of(host: str) -> str | None:
-        found = resolver.locate(host).addresses
-        return found[0] if found else None
-
-    partitioner = Partitioner(PartitionMode(config[FETCHER_QUEUE_MODE]), address_of)
+    mode = PartitionMode(config[FETCHER_QUEUE_MODE])
+    partitioner = Partitioner(mode, partial(first_address, resolver))
     return lambda host: partitioner.key_of_host(host).key
 
 
@@ -129,7 +126,9 @@ def deal(job: DealJob, task: DealTask, outbox: Outbox) -> SitesTally | None:
                 rows_asked = pa.table([asked], schema=_ASKED.schema)
                 keys = [key_of(host_of(url) or "") for url in strings(asked)]
                 _send(job, _ASKED, rows_asked, keys, outbox)
-            for pauses in () if servers is None else read_pause_rows(job.scratch, servers):
+            for pauses in (
+                () if servers is None else server_pauses.read_pause_rows(job.scratch, servers)
+            ):
                 _send(job, _PAUSES, pauses, strings(pauses["server"]), outbox)
     return None
 
@@ -166,30 +165,22 @@ def _send(job: DealJob, kind: RowKind, rows: pa.Table, servers: list[str], outbo
     outbox.send(kind, rows, np.array(numbers, dtype=np.int32))
 
 
-@dataclass(frozen=True, slots=True)
-class ListJob:
-    """The writing of the list of each task: where it lies, and the cut among the hosts."""
-
-    scratch: Folder
-    cut: HostCut
-
-
-def write_list(job: ListJob, number: int, received: Received) -> SitemapList:
+def write_list(scratch: Folder, cut: HostCut, number: int, received: Received) -> SitemapList:
     """Writes what one task is to ask for, each URL once and none that was asked for before, and
     the pauses of its servers."""
     asked = set(strings(received.rows(_ASKED)["url"]))
     wanted: dict[str, SourceRow] = {}
     repeated = 0
-    for row in [*to_sources(received.rows(_SOURCES)), *_chosen_sites(job.cut, received)]:
+    for row in [*to_sources(received.rows(_SOURCES)), *_chosen_sites(cut, received)]:
         url = row[0].url
         if url in asked or url in wanted:
             repeated += 1
         else:
             wanted[url] = row
     rows = sorted(wanted.values(), key=lambda each: each[2])
-    name = write_rows(job.scratch, "list", sources_table(rows)) if rows else ""
-    pauses = last_pauses(to_pauses(received.rows(_PAUSES)))
-    servers = write_pauses(job.scratch, number, pauses) if pauses else None
+    name = write_rows(scratch, "list", sources_table(rows)) if rows else ""
+    pauses = server_pauses.last_pauses(server_pauses.to_pauses(received.rows(_PAUSES)))
+    servers = server_pauses.write_pauses(scratch, number, pauses) if pauses else None
     return SitemapList(number, name, len(rows), servers, repeated)
 
 

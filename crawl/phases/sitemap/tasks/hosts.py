@@ -7,7 +7,7 @@ the driver says where the cut is, and holds no host.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nlargest
 
@@ -86,17 +86,10 @@ def find_sites(job: FindSitesJob, task: FindSitesTask) -> tuple[list[SiteOrigin]
             waiting.add(host)
         else:
             best[host] = SiteOrigin(host, origin, urls)
-    sites = _most_urls(best.values(), job.most)
+    most = len(best) if job.most < 0 else job.most
+    sites = nlargest(most, best.values(), key=lambda site: (site.urls, site.host))
     by_urls = Counter(site.urls for site in sites)
     return sites, SitesTally(task.bucket.bucket, by_urls, len(best), len(waiting))
-
-
-def _most_urls(sites: Iterable[SiteOrigin], most: int) -> list[SiteOrigin]:
-    """The sites with the most URLs; all of them where `most` is negative."""
-    found = list(sites)
-    return nlargest(
-        len(found) if most < 0 else most, found, key=lambda site: (site.urls, site.host)
-    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,9 +19,8 @@ from crawl.model.records import to_records, to_table
 from crawl.phases.sitemap.rules import update_known
 from crawl.phases.sitemap.tasks.values import LISTED
 from crawl.storage.folder import Folder
-from crawl.storage.manifest import BucketFile
 from crawl.storage.row_files import read_rows
-from crawl.tables.bucket_files import BucketTarget, write_bucket
+from crawl.tables.bucket_files import BucketTarget, WrittenBucket, write_bucket
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.merge import KeyGroups, merge_sorted, sorted_unique
 from crawl.tables.ranges import NewRows, StoredGroups
@@ -48,21 +47,13 @@ class SitemapMergeJob:
     now_ms: int
 
 
-@dataclass(frozen=True, slots=True)
-class SitemapMergeTaskResult:
-    """The slice's new files; none where no row is left."""
-
-    files: tuple[BucketFile, ...]
-    counters: Counters
-
-
-def merge_listed(job: SitemapMergeJob, base: Slice, received: Received) -> SitemapMergeTaskResult:
+def merge_listed(job: SitemapMergeJob, base: Slice, received: Received) -> WrittenBucket:
     """Writes the slice anew, with the URLs that sitemaps list."""
     counters = Counters()
     expected = base.rows + received.row_count(LISTED_ROWS)
     rows = _merged(job, base, received, counters)
     files = write_bucket(job.target, base.bucket, rows, expected)
-    return SitemapMergeTaskResult(files, counters)
+    return WrittenBucket(files, counters)
 
 
 def _merged(

@@ -18,7 +18,7 @@ import pyarrow as pa
 from crawl.counters import Counters
 from crawl.model.arrow import required_schema, strings
 from crawl.phases.sitemap.rules import is_within
-from crawl.phases.sitemap.tasks.notes import Topic, read_notes
+from crawl.phases.sitemap.tasks.scratch_files import Topic, read_notes
 from crawl.phases.sitemap.tasks.values import LISTED, UNPROVED
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of

@@ -11,29 +11,14 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config.properties import (
-    DB_FETCH_INTERVAL_DEFAULT,
-    DB_FETCH_INTERVAL_MAX,
-    SITEMAP_INTERVAL_MIN,
-    SITEMAP_STRICT_PARSING,
-    SITEMAP_URL_MEDIA,
-)
+from crawl.config import properties
 from crawl.counters import Counters
 from crawl.model.arrow import as_mask, strings
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import to_table
 from crawl.model.status import Status
 from crawl.parsing.formats.sitemaps import SitemapEntry
-from crawl.phases.sitemap.rules import (
-    CHANGEFREQ_KEY,
-    DEFAULT_PRIORITY,
-    LASTMOD_KEY,
-    PRIORITY_KEY,
-    interval_of,
-    is_within,
-    lastmod_ms,
-    priority_of,
-)
+from crawl.phases.sitemap import rules
 from crawl.phases.sitemap.tasks.values import LISTED, UNPROVED, SitemapJob, SitemapSource
 from crawl.storage.row_files import write_rows
 from crawl.tables.samples import Samples
@@ -57,9 +42,9 @@ class ListedRows:
         self._job = job
         self._counters = counters
         self._samples = samples
-        self._longest = int(job.config[DB_FETCH_INTERVAL_MAX])
-        self._shortest = min(int(job.config[SITEMAP_INTERVAL_MIN]), self._longest)
-        self._usual = int(job.config[DB_FETCH_INTERVAL_DEFAULT])
+        self._longest = int(job.config[properties.DB_FETCH_INTERVAL_MAX])
+        self._shortest = min(int(job.config[properties.SITEMAP_INTERVAL_MIN]), self._longest)
+        self._usual = int(job.config[properties.DB_FETCH_INTERVAL_DEFAULT])
         self._tables: list[pa.Table] = []
         self._rows = 0
         self.files: list[str] = []
@@ -90,7 +75,7 @@ class ListedRows:
     def _with_alternates(
         self, entries: Iterable[SitemapEntry]
     ) -> Iterable[tuple[str, SitemapEntry | None]]:
-        media = self._job.config[SITEMAP_URL_MEDIA]
+        media = self._job.config[properties.SITEMAP_URL_MEDIA]
         for entry in entries:
             self._counters["urls_listed"] += 1
             yield entry.url, entry
@@ -116,14 +101,14 @@ class ListedRows:
             self._drop("no_url", url)
         if job.filters is not None:
             usable &= self._accepted(urls, usable)
-        is_strict, scopes = job.config[SITEMAP_STRICT_PARSING], source.all_scopes
+        is_strict, scopes = job.config[properties.SITEMAP_STRICT_PARSING], source.all_scopes
         rows: list[tuple[str, str, CrawlDatum, int, str | None]] = []
         mask = pa.array(usable)
         entries = [listed[row][1] for row in np.flatnonzero(usable).tolist()]
         columns = strings(urls.filter(mask)), strings(hosts.filter(mask))
         for url, host, entry in zip(*columns, entries, strict=True):
             datum, rank = self._record(url, entry)
-            is_proved = not is_strict or is_within(scopes, url, host)
+            is_proved = not is_strict or rules.is_within(scopes, url, host)
             sitemap = None if is_proved else self._unproved_sitemap(source, url, host)
             rows.append((url, host, datum, rank, sitemap))
         table = to_table((url, host, datum) for url, host, datum, _, _ in rows)
@@ -150,21 +135,21 @@ class ListedRows:
     def _record(self, url: str, entry: SitemapEntry | None) -> tuple[CrawlDatum, int]:
         """The record of a new URL, and its rank."""
         metadata: dict[str, str] = {}
-        score, interval, rank = DEFAULT_PRIORITY, self._usual, _UNRANKED
+        score, interval, rank = rules.DEFAULT_PRIORITY, self._usual, _UNRANKED
         if entry is None:
             rank -= 1
         else:
-            priority = self._fact("priority", entry.priority, priority_of(entry.priority))
+            priority = self._fact("priority", entry.priority, rules.priority_of(entry.priority))
             if priority is not None:
-                score, metadata[PRIORITY_KEY] = priority, entry.priority
-            found = interval_of(entry.changefreq, self._shortest, self._longest)
+                score, metadata[rules.PRIORITY_KEY] = priority, entry.priority
+            found = rules.interval_of(entry.changefreq, self._shortest, self._longest)
             seconds = self._fact("changefreq", entry.changefreq, found)
             if seconds is not None:
-                interval, metadata[CHANGEFREQ_KEY] = int(seconds), entry.changefreq.lower()
-            moment = lastmod_ms(entry.lastmod, self._job.now_ms)
+                interval, metadata[rules.CHANGEFREQ_KEY] = int(seconds), entry.changefreq.lower()
+            moment = rules.lastmod_ms(entry.lastmod, self._job.now_ms)
             modified = self._fact("lastmod", entry.lastmod, moment)
             if modified is not None:
-                rank, metadata[LASTMOD_KEY] = int(modified), entry.lastmod
+                rank, metadata[rules.LASTMOD_KEY] = int(modified), entry.lastmod
         datum = CrawlDatum(
             Status.DB_UNFETCHED,
             self._job.now_ms,

@@ -10,15 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
-from crawl.config.properties import (
-    REPORT_SAMPLES,
-    SITEMAP_MAX_DEPTH,
-    SITEMAP_MAX_SITEMAPS_PER_HOST,
-    SITEMAP_MAX_URLS,
-    SITEMAP_MAX_URLS_PER_HOST,
-    SITEMAP_SIZE_MAX,
-    SITEMAP_URL_DEFAULT_SITEMAP_XML,
-)
+from crawl.config import properties
 from crawl.fetcher.values.item import FollowedUrl, FoundLinks
 from crawl.fetcher.values.output_port import NullOutput
 from crawl.fetcher.values.record import FetchRecord
@@ -59,7 +51,7 @@ class SitemapSession(NullOutput):
     def __init__(self, job: SitemapJob, task: SitemapTask, owns_url: Callable[[str], bool]) -> None:
         """`owns_url` returns whether this task may ask the server of a URL."""
         super().__init__()
-        samples = Samples(job.config[REPORT_SAMPLES])
+        samples = Samples(job.config[properties.REPORT_SAMPLES])
         self._job = job
         self._owns_url = owns_url
         self._samples = samples
@@ -104,7 +96,7 @@ class SitemapSession(NullOutput):
             self._tell(source, SiteState())
             for sitemap in rules.sitemaps:
                 self._offer(SitemapSource(sitemap, source.site, scopes=frozenset((host,))))
-            if not rules.sitemaps and self._config[SITEMAP_URL_DEFAULT_SITEMAP_XML]:
+            if not rules.sitemaps and self._config[properties.SITEMAP_URL_DEFAULT_SITEMAP_XML]:
                 self.counters["hosts_without_sitemap_line"] += 1
                 self._offer(SitemapSource(f"{authority_of(url)}/sitemap.xml", source.site))
         return ROBOTS_READ
@@ -188,7 +180,8 @@ class SitemapSession(NullOutput):
     def _read(self, source: SitemapSource, content: Content) -> None:
         used = self._usage.get(source.site, SiteUsage())
         most = min(
-            self._config[SITEMAP_MAX_URLS], self._config[SITEMAP_MAX_URLS_PER_HOST] - used.urls
+            self._config[properties.SITEMAP_MAX_URLS],
+            self._config[properties.SITEMAP_MAX_URLS_PER_HOST] - used.urls,
         )
         if most <= 0:
             self._fail(source, "too_many_urls")
@@ -223,7 +216,7 @@ class SitemapSession(NullOutput):
                 content.body,
                 content.content_type,
                 most=most,
-                max_bytes=self._config[SITEMAP_SIZE_MAX],
+                max_bytes=self._config[properties.SITEMAP_SIZE_MAX],
             )
         except Exception:  # what one stranger wrote must not cost the sitemaps of all others
             return NoSitemap("reader_error")
@@ -269,10 +262,10 @@ class SitemapSession(NullOutput):
         host = host_of(source.url)
         if not host or not source.url.startswith(("http://", "https://")):
             return "no_url"
-        if source.depth > self._config[SITEMAP_MAX_DEPTH]:
+        if source.depth > self._config[properties.SITEMAP_MAX_DEPTH]:
             return "too_deep"
         used = self._usage.get(source.site, SiteUsage())
-        if used.sitemaps >= self._config[SITEMAP_MAX_SITEMAPS_PER_HOST]:
+        if used.sitemaps >= self._config[properties.SITEMAP_MAX_SITEMAPS_PER_HOST]:
             return "too_many"
         return "" if self._is_wanted_host(source.url, host) else "filtered"
 

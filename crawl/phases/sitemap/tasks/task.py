@@ -5,29 +5,37 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import cache, partial
 
-from crawl.config.properties import (
-    FETCHER_THREADS_FETCH,
-    SITEMAP_REDIR_MAX,
-    SITEMAP_SIZE_MAX,
-)
+from crawl.config.properties import FETCHER_THREADS_FETCH, SITEMAP_REDIR_MAX, SITEMAP_SIZE_MAX
 from crawl.counters import Counters
 from crawl.fetcher.drivers.protocols import Protocols
 from crawl.fetcher.drivers.threaded import ThreadedDriver
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
-from crawl.fetcher.hand_over import KnownRobots, KnownServers, write_server_states
+from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.hand_over import (
+    KnownRobots,
+    KnownServers,
+    read_server_states,
+    write_server_states,
+)
 from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.known_server import KnownServer
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_HANG, FetchSettings
 from crawl.model.arrow import strings
 from crawl.net.dns import HostResolver
-from crawl.phases.sitemap.tasks.deal import key_of_server
-from crawl.phases.sitemap.tasks.notes import Note, Topic, write_notes
-from crawl.phases.sitemap.tasks.pauses import EarlierPauses
+from crawl.phases.sitemap.tasks.deal import first_address, key_of_server
+from crawl.phases.sitemap.tasks.scratch_files import (
+    Note,
+    Topic,
+    sources_table,
+    to_sources,
+    write_notes,
+    write_states,
+)
 from crawl.phases.sitemap.tasks.session import ROBOTS_READ, SitemapSession
-from crawl.phases.sitemap.tasks.sources import sources_table, to_sources
-from crawl.phases.sitemap.tasks.states import write_states
 from crawl.phases.sitemap.tasks.values import (
     SitemapFindings,
     SitemapJob,
@@ -37,6 +45,7 @@ from crawl.phases.sitemap.tasks.values import (
     SitemapTaskResult,
     SiteUsage,
 )
+from crawl.storage.layout import bucket_of
 from crawl.storage.row_files import read_rows, write_rows
 from crawl.urls.parse import host_of
 
@@ -78,14 +87,17 @@ def sitemap_engine(
     """The engine of a task, and what it works for."""
     config = job.config
 
-    def address_of(host: str) -> str | None:
-        found = resolver.locate(host).addresses
-        return found[0] if found else None
-
     key_of = key_of_server(config, resolver)
     pauses = EarlierPauses(job, file, is_alone=task.is_alone)
     known_servers = KnownServers(job.handed_over.servers, job.clock)
-    others = _OtherTasksServers(job, file)
+
+    @cache
+    def others_servers() -> frozenset[str]:
+        """The servers of the wave's other tasks. Their lists are read when first asked about: a
+        robots.txt that redirects to another host is rare."""
+        names = [each.name for each in job.lists if each.number != file.number]
+        lists = (read_rows(job.scratch, name) for name in names)
+        return frozenset[str]().union(*(strings(each["server"]) for each in lists))
 
     def owns_server(key: str) -> bool:
         return task.is_alone or key in task.server_keys
@@ -100,14 +112,15 @@ def sitemap_engine(
     )
     hosts = {host_of(source.url) or "" for source in task.sources}
     known_robots = KnownRobots(job.handed_over.robots, hosts, settings.robots_keep_s, job.clock)
+    has_ip_delay = Politeness.of(config).ip_delay_s > 0
     hooks = EngineHooks(
         key_of=key_of,
         clock=job.clock,
         rng=random.Random(0),
         accept_target=session.accept_target,
         owns_server=owns_server,
-        is_other_parts_server=lambda key: not owns_server(key) and others(key),
-        address_of=address_of if Politeness.of(config).ip_delay_s > 0 else None,
+        is_other_parts_server=lambda key: not owns_server(key) and key in others_servers(),
+        address_of=partial(first_address, resolver) if has_ip_delay else None,
         known_robots=known_robots.take,
         known_server=lambda key: pauses.take(key) or known_servers.take(key),
         why_left_out=session.why_left_out,
@@ -138,20 +151,37 @@ def _task(job: SitemapJob, file: SitemapList) -> SitemapTask:
     return SitemapTask(tuple(sources), frozenset(keys), len(job.lists) == 1, usage)
 
 
-class _OtherTasksServers:
-    """Knows the servers of the other tasks of a wave. Their lists are read when first asked about:
-    a robots.txt that redirects to another host is rare."""
+class EarlierPauses:
+    """The pauses that servers are owed for what earlier waves asked of them, as a task takes them
+    up: those of its own servers at once, those of others when it meets one."""
 
-    def __init__(self, job: SitemapJob, own: SitemapList) -> None:
-        self._scratch = job.scratch
-        self._others = [each.name for each in job.lists if each.number != own.number]
-        self._keys: frozenset[str] | None = None
+    def __init__(self, job: SitemapJob, file: SitemapList, *, is_alone: bool) -> None:
+        """A task that is alone may ask any server, so that all are its own."""
+        self._job = job
+        wanted = range(len(job.pauses)) if is_alone else [file.number]
+        self._read: dict[int, dict[str, ServerState]] = {}
+        self.own = [state for number in wanted for state in self._states(number).values()]
+        """Those that the engine has from the beginning."""
+        self._read = {number: {} for number in wanted}
 
-    def __call__(self, key: str) -> bool:
-        if self._keys is None:
-            lists = (read_rows(self._scratch, name) for name in self._others)
-            self._keys = frozenset[str]().union(*(strings(each["server"]) for each in lists))
-        return key in self._keys
+    def take(self, key: str) -> KnownServer | None:
+        """What a server of another destination is owed, in the engine's time; once."""
+        if not self._job.pauses:
+            return None
+        state = self._states(bucket_of(key, len(self._job.pauses))).pop(key, None)
+        if state is None:
+            return None
+        ready_at = self._job.clock.monotonic() + state.pause_s
+        return KnownServer(ready_at, state.exceptions, state.min_delay_s, state.wait_reason)
+
+    def _states(self, number: int) -> dict[str, ServerState]:
+        found = self._read.get(number)
+        if found is None:
+            piece = self._job.pauses[number] if number < len(self._job.pauses) else None
+            pieces = [] if piece is None else [piece]
+            states = read_server_states(self._job.scratch, pieces, self._job.clock.now_ms())
+            found = self._read[number] = {state.key: state for state in states}
+        return found
 
 
 def finished(

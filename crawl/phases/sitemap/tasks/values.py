@@ -54,6 +54,11 @@ class SitemapSource:
         return self.scopes | {folder_of(self.url)}
 
 
+def site_source(origin: str, host: str, kind: SourceKind = SourceKind.SITE) -> SitemapSource:
+    """The sitemaps that a site says it has."""
+    return SitemapSource(f"{origin}/robots.txt", host, kind)
+
+
 @dataclass(frozen=True, slots=True)
 class SiteUsage:
     """What was read on behalf of a site."""
@@ -164,14 +169,14 @@ class SitemapTaskResult:
     unproved_files: tuple[str, ...] = ()
     """Rows that their sitemaps may not list, as far as the task knows."""
     sources: str | None = None
-    """What others have to ask for (`sources.py`)."""
+    """What others have to ask for (`scratch_files.py`)."""
     has_cross_part: bool = False
     """Whether there are sources among them that must be asked while no other task runs."""
     notes: str | None = None
-    """What the later steps have to know by name (`notes.py`)."""
+    """What the later steps have to know by name."""
     unproved_hosts: int = 0
     states: str | None = None
-    """What became of the sitemaps of sites (`states.py`)."""
+    """What became of the sitemaps of sites."""
     robots: tuple[Piece, ...] = ()
     """The answers for robots.txt that it got."""
     servers: Piece | None = None

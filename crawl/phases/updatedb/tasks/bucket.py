@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import fill_null, first_chunk, strings
+from crawl.model.arrow import fill_null, first_chunk, strings, with_column
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.metadata import without_entry
 from crawl.model.records import to_records, to_table
@@ -40,7 +40,7 @@ from crawl.phases.updatedb.tasks.links import Rows, without_weak_links
 from crawl.phases.updatedb.tasks.reservations import has_reserved, lift_reservations
 from crawl.phases.updatedb.tasks.url_updates import UrlUpdates, arrange_updates
 from crawl.storage.manifest import BucketFile
-from crawl.tables.bucket_files import BucketTarget, write_bucket
+from crawl.tables.bucket_files import BucketTarget, WrittenBucket, write_bucket
 from crawl.tables.exchange import Outbox, Received
 from crawl.tables.merge import overlaps
 from crawl.tables.ranges import KeyRange, NewRows, StoredGroups
@@ -62,9 +62,9 @@ class UpdateDbJob:
     max_inlinks: int
     purge_gone: bool
     purge_orphans: bool
-    marks: frozenset[str] = frozenset()
+    marks: frozenset[str]
     """The marks of reservations that are over (see `reservations`)."""
-    hosts: HostUpdateJob | None = None
+    hosts: HostUpdateJob
 
     @property
     def asks_every_record(self) -> bool:
@@ -93,12 +93,10 @@ class UpdateDbTask:
 
 
 @dataclass(frozen=True, slots=True)
-class UpdateDbTaskResult:
-    """The slice's files, which may be those before; none where no row is left. And that of the
-    hosts, if the slice is a whole bucket."""
+class UpdateDbTaskResult(WrittenBucket):
+    """The slice's files, which may be those before. And that of the hosts, if the slice is a whole
+    bucket."""
 
-    files: tuple[BucketFile, ...]
-    counters: Counters
     hosts: BucketFile | None = None
 
 
@@ -106,10 +104,7 @@ def update_bucket(job: UpdateDbJob, task: UpdateDbTask, received: Received) -> U
     """Writes a slice that is a whole bucket anew, if a segment has anything of its URLs."""
     counters, news = Counters(), HostNews()
     files = _update(job, task, received, news, counters)
-    hosts = task.hosts
-    if job.hosts is not None:
-        bucket = task.base.bucket
-        hosts = update_hosts(job.hosts, bucket, hosts, received, news, counters)
+    hosts = update_hosts(job.hosts, task.base.bucket, task.hosts, received, news, counters)
     return UpdateDbTaskResult(files, +counters, hosts)
 
 
@@ -222,10 +217,8 @@ class _Merge:
             purged = (group["status"].to_numpy() == status) & ~fetched
             if purged.any():
                 self._counters[counter] += int(purged.sum())
-                group, update_of = (
-                    group.filter(pa.array(~purged)).combine_chunks(),
-                    update_of[~purged],
-                )
+                group = group.filter(pa.array(~purged)).combine_chunks()
+                update_of = update_of[~purged]
         return group, update_of
 
     def _linked(self, group: pa.Table, rows: Rows, urls: Rows) -> pa.Table:
@@ -279,11 +272,9 @@ class _Merge:
         self._note_new_pages(urls)
         if len(urls) == 0:
             return CRAWLDB.schema.empty_table()
-        names = strings(self._updates.urls.take(urls))
-        unknown: Iterator[tuple[str, CrawlDatum | None]] = ((name, None) for name in names)
-        return self._ruled(
-            unknown, strings(self._updates.hosts_of(urls)), self._updates.updates_of(urls)
-        )
+        unknown = ((name, None) for name in strings(self._updates.urls.take(urls)))
+        hosts = strings(self._updates.hosts_of(urls))
+        return self._ruled(unknown, hosts, self._updates.updates_of(urls))
 
     def _found(self, urls: Rows) -> pa.Table:
         """Records of URLs that only links tell of, all at once: as the rules make them."""
@@ -298,7 +289,7 @@ class _Merge:
             ("signature", pa.nulls(count, pa.binary())),
             ("metadata", without_entry(rows["metadata"].combine_chunks(), GENERATE_TIME_KEY)),
         ):
-            rows = _with_column(rows, name, column)
+            rows = with_column(rows, name, column)
         rows = rules.schedule.initialize_batch(rows, rules.now, counters)
         rows = _with_scores(rows, rules.scoring.initial_scores(rows, counters))
         links = self._updates.links_to(urls)
@@ -346,13 +337,8 @@ def _at(values: Rows, places: Rows) -> Rows:
     return values[places] if len(values) else np.full(len(places), -1, dtype=np.int64)
 
 
-def _with_column(rows: pa.Table, name: str, column: pa.Array[Any]) -> pa.Table:
-    place = rows.schema.get_field_index(name)
-    return rows.set_column(place, rows.schema.field(place), column)
-
-
 def _with_scores(rows: pa.Table, scores: npt.NDArray[np.float32]) -> pa.Table:
-    return _with_column(rows, "score", pa.array(scores, pa.float32()))
+    return with_column(rows, "score", pa.array(scores, pa.float32()))
 
 
 def _sorted_in(

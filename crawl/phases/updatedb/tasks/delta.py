@@ -17,12 +17,7 @@ from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import StoredTable, each_group, open_whole_table
 from crawl.tables.exchange import Outbox, RowKind
-from crawl.tables.renormalize import (
-    Renormalization,
-    StoredRecords,
-    send_renormalized,
-    with_urls,
-)
+from crawl.tables.renormalize import Renormalization, StoredRecords, send_renormalized, with_urls
 
 UPDATES = RowKind("updates", DELTA)
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import strings
+from crawl.model.arrow import required_schema, strings
 from crawl.model.hosts import (
     HostState,
     HostTrouble,
@@ -47,20 +47,15 @@ TROUBLES = RowKind(
 )
 """What a fetch tells of hosts that failed, and the segment's place among those to be applied."""
 
-_ANSWER_COLUMNS: dict[str, pa.DataType] = {
-    "host": pa.string(),
-    "segment": pa.int32(),
-    "at": pa.int64(),
-}
-ANSWERS = RowKind("host_answers", pa.schema(_ANSWER_COLUMNS))
+ANSWERS = RowKind(
+    "host_answers", required_schema({"host": pa.string(), "segment": pa.int32(), "at": pa.int64()})
+)
 """When hosts last answered a page of a segment."""
 
-_PAGE_COLUMNS: dict[str, pa.DataType] = {
-    "host": pa.string(),
-    "signature": pa.binary(),
-    "count": pa.int64(),
-}
-PAGES = RowKind("host_pages", pa.schema(_PAGE_COLUMNS))
+PAGES = RowKind(
+    "host_pages",
+    required_schema({"host": pa.string(), "signature": pa.binary(), "count": pa.int64()}),
+)
 """How many new pages of hosts have which signature."""
 
 NewPages = dict[str, Counter[bytes]]

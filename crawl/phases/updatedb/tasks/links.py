@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import as_mask, first_chunk
+from crawl.model.arrow import as_mask, first_chunk, required_schema, with_column
 from crawl.model.metadata import has_any
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
@@ -28,9 +28,7 @@ Rows = npt.NDArray[np.int64]
 """Numbers of rows; -1 for none."""
 
 _MORE = pa.list_(pa.float32())
-DELTA = CRAWLDB.schema.append(pa.field("origin", pa.int32(), False)).append(
-    pa.field("more", _MORE, False)
-)
+DELTA = pa.schema([*CRAWLDB.schema, *required_schema({"origin": pa.int32(), "more": _MORE})])
 """A row of a segment; which table of which segment it is from; and of a link the scores of the
 further ones that it stands for, none of them above its own."""
 
@@ -153,8 +151,7 @@ def without_weak_links(rows: pa.Table, most: int, counters: Counters) -> pa.Tabl
 
 def _with_more(rows: pa.Table, lengths: Rows, scores: npt.NDArray[np.float32]) -> pa.Table:
     """The rows, each of which stands for so many further links, with these scores."""
-    place = DELTA.get_field_index("more")
-    return rows.set_column(place, DELTA.field("more"), _lists(lengths, scores))
+    return with_column(rows, "more", _lists(lengths, scores))
 
 
 def _lists(lengths: Rows, values: npt.NDArray[np.float32]) -> pa.Array[Any]:

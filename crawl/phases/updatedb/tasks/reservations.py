@@ -16,10 +16,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import strings
+from crawl.model.arrow import strings, with_column
 from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import lookup, without_entry
-from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import FETCH, GENERATE, Segment
@@ -77,9 +76,8 @@ def lift_reservations(
     lifted = without_entry(metadata.take(free), GENERATE_TIME_KEY)
     places = np.arange(len(metadata))
     places[free] = len(metadata) + np.arange(len(free))
-    column = CRAWLDB.names.index("metadata")
     mended = pa.concat_arrays([metadata, lifted]).take(places)
-    return group.set_column(column, CRAWLDB.schema.field("metadata"), mended)
+    return with_column(group, "metadata", mended)
 
 
 def _marked(metadata: pa.Array[Any], marks: frozenset[str]) -> npt.NDArray[np.bool_]:

@@ -4,7 +4,7 @@ and the links to it, best first."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import repeat
 from typing import Any, cast
 
@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from crawl.counters import Counters
 from crawl.interfaces.scoring import Links
-from crawl.model.arrow import first_chunk
+from crawl.model.arrow import first_chunk, with_column
 from crawl.model.datum import CrawlDatum
 from crawl.model.records import dicts, to_records
 from crawl.model.status import Status
@@ -85,21 +85,15 @@ class UrlUpdates:
             counts.tolist(),
             strict=True,
         ):
-            yield UrlUpdate(
-                next(fetches)[1] if is_fetch else None,
-                signature,
-                metadata,
-                failed,
-                links[begin : begin + count],
-            )
+            mine = links[begin : begin + count]
+            fetched = next(fetches)[1] if is_fetch else None
+            yield UrlUpdate(fetched, signature, metadata, failed, mine)
             begin += count
 
     def _links(self, links: Rows) -> list[CrawlDatum]:
         """The records of these links."""
         rows = self.rows.take(self.link_rows[links])
-        place = rows.schema.get_field_index("score")
-        scores = pa.array(self.link_scores[links])
-        rows = rows.set_column(place, rows.schema.field(place), scores)
+        rows = with_column(rows, "score", pa.array(self.link_scores[links]))
         return [datum for _, datum in to_records(rows)]
 
     def _taken(self, column: str, rows: Rows) -> pa.Array[Any]:
@@ -187,16 +181,14 @@ def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) ->
     counters["parses_without_fetch"] += lone
     if not lone:
         return updates
-    return UrlUpdates(
-        updates.rows,
-        updates.urls.filter(pa.array(is_kept)),
-        updates.fetch[is_kept],
-        updates.signature[is_kept],
-        updates.metadata[is_kept],
-        updates.failed[is_kept],
-        updates.link_rows,
-        updates.link_scores,
-        np.concatenate([[0], np.cumsum(link_counts[is_kept])]),
+    return replace(
+        updates,
+        urls=updates.urls.filter(pa.array(is_kept)),
+        fetch=updates.fetch[is_kept],
+        signature=updates.signature[is_kept],
+        metadata=updates.metadata[is_kept],
+        failed=updates.failed[is_kept],
+        first_link=np.concatenate([[0], np.cumsum(link_counts[is_kept])]),
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,7 +17,7 @@ from crawl.model.sketches import Sketches, values_of
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import Snapshot
-from crawl.storage.parquet import each_group, open_table
+from crawl.tables.bucket_files import stored_groups
 
 _COLUMNS = ["host", "response_ms_bins", "response_ms_counts"]
 
@@ -64,17 +64,10 @@ def measured_latencies(
 ) -> MeasuredLatencies:
     """What the HostDb knows of these hosts; only the buckets that may know them are read."""
     wanted = set(buckets_of(hosts, snapshot.buckets).tolist()) if len(hosts) else set()
-    files = [file.path for file in snapshot.files if file.bucket in wanted]
-    tables = [_rows_of(folder, path, hosts) for path in files]
-    return _joined([each for found in tables for each in found], otherwise)
-
-
-def _rows_of(folder: Folder, path: str, hosts: pa.Array[pa.StringScalar]) -> Iterable[pa.Table]:
-    with open_table(folder, path) as source:
-        return [
-            rows.filter(pc.is_in(rows["host"], value_set=hosts))
-            for rows in each_group(source, _COLUMNS)
-        ]
+    files = [file for file in snapshot.files if file.bucket in wanted]
+    groups = stored_groups(folder, files, _COLUMNS)
+    found = [rows.filter(pc.is_in(rows["host"], value_set=hosts)) for rows in groups]
+    return _joined(found, otherwise)
 
 
 def _joined(tables: list[pa.Table], otherwise: Latencies) -> MeasuredLatencies:

@@ -1,32 +1,30 @@
-"""Hosts of the HostDb for others to read: the greatest by a column, or all into files."""
+"""Hosts of the HostDb for others to read: one, the greatest by a column, or all into files."""
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.clock import as_text
+from crawl.model.arrow import as_array
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.dump_format import DumpFormat
+from crawl.model.sketches import Sketches
 from crawl.printable import csv_cell, json_text, printable
 from crawl.storage.folder import Folder
-from crawl.storage.parquet import open_writer
-from crawl.tables.bucket_files import stored_groups
+from crawl.storage.manifest import Snapshot
+from crawl.tables.dump_files import csv_line, write_dump
 from crawl.tables.exchange import Received
-from crawl.tables.matching import MATCHING
+from crawl.tables.lookup import find_rows
+from crawl.tables.matching import matching_groups
 from crawl.tables.slices import Slice
 
 SHOWN = [name for name in HOSTDB.names if not name.endswith(("_bins", "_counts"))]
 """The columns that people look at: all but the sketches."""
-
-_SUFFIXES = {DumpFormat.CSV: "csv", DumpFormat.JSON: "jsonl", DumpFormat.TEXT: "txt"}
 
 
 @dataclass(frozen=True)
@@ -51,15 +49,8 @@ class DumpHostsJob:
 
 def hosts_of_slice(job: ReadHostsJob, base: Slice, received: Received) -> Iterator[pa.Table]:
     """The wanted rows, a row group at a time."""
-    matching = received.rows(MATCHING)["row"].to_numpy() if job.has_expr else None
-    start = 0
-    for rows in stored_groups(job.hostdb, base.files, list(job.columns)):
-        size = rows.num_rows
-        if matching is not None:
-            rows = rows.filter(pa.array(np.isin(np.arange(start, start + size), matching)))
-        start += size
-        if rows.num_rows:
-            yield rows
+    matching = received if job.has_expr else None
+    return matching_groups(job.hostdb, base, matching, list(job.columns))
 
 
 def top_of_slice(
@@ -88,37 +79,39 @@ def as_values(rows: pa.Table) -> list[dict[str, Any]]:
             moments: list[Any] = column.cast(pa.int64()).to_pylist()
             columns[name] = [None if at is None else as_text(at) for at in moments]
         elif pa.types.is_floating(column.type):
-            columns[name] = [None if x is None else round(x, 4) for x in _numbers(column)]
+            numbers: list[Any] = column.to_pylist()
+            columns[name] = [None if x is None else round(x, 4) for x in numbers]
         else:
             columns[name] = column.to_pylist()
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
 
-def _numbers(column: pa.ChunkedArray[Any]) -> list[Any]:
-    return column.to_pylist()
+def find_host(
+    hostdb: Folder, snapshot: Snapshot, host: str, percentiles: tuple[float, ...] = ()
+) -> dict[str, Any] | None:
+    """One host as plain values, with these percentiles by its sketches; None where it is not
+    known."""
+    row = find_rows(HOSTDB, hostdb, snapshot, host)
+    if row is None:
+        return None
+    (found,) = as_values(row.select(SHOWN))
+    for name in ("response_ms", "size"):
+        sketches = Sketches.of_lists(as_array(row[f"{name}_bins"]), as_array(row[f"{name}_counts"]))
+        values = sketches.quantiles([each / 100 for each in percentiles])
+        if sketches.totals()[0]:
+            known = zip(percentiles, values, strict=True)
+            found |= {f"{name}_p{each:g}": round(float(value[0]), 4) for each, value in known}
+    return found
 
 
 def dump_hosts(job: DumpHostsJob, base: Slice, received: Received) -> int:
     """Writes the slice's wanted hosts; returns how many."""
     tables = hosts_of_slice(job.reading, base, received)
-    first = next(tables, None)
-    if first is None:
-        return 0
-    place = "" if base.is_whole else f"-{base.place:05d}"
-    stem = f"part-{base.bucket:05d}{place}"
-    if job.format is DumpFormat.PARQUET:
-        with open_writer(job.output, f"{stem}.parquet", first.schema, whole=True) as writer:
-            for table in (first, *tables):
-                writer.write(table)
-        return writer.rows
-    count = 0
-    with job.output.open_write(f"{stem}.{_SUFFIXES[job.format]}", whole=True) as stream:
-        if job.format is DumpFormat.CSV:
-            stream.write(_csv_line(list(job.reading.columns)))
-        for table in (first, *tables):
-            count += table.num_rows
-            stream.write(b"".join(_rendered(job.format, row) for row in as_values(table)))
-    return count
+
+    def rendered(tables: Iterable[pa.Table]) -> Iterator[bytes]:
+        return (_rendered(job.format, row) for rows in tables for row in as_values(rows))
+
+    return write_dump(job.output, job.format, base, tables, job.reading.columns, rendered)
 
 
 def as_host_paragraph(row: dict[str, Any]) -> str:
@@ -136,13 +129,5 @@ def _rendered(form: DumpFormat, row: dict[str, Any]) -> bytes:
     if form is DumpFormat.JSON:
         return json_text(row).encode() + b"\n"
     if form is DumpFormat.CSV:
-        return _csv_line(
-            [csv_cell(each) if isinstance(each, str) else each for each in row.values()]
-        )
+        return csv_line(csv_cell(each) if isinstance(each, str) else each for each in row.values())
     return (as_host_paragraph(row) + "\n\n").encode()
-
-
-def _csv_line(values: list[Any]) -> bytes:
-    line = io.StringIO()
-    csv.writer(line, lineterminator="\n").writerow(values)
-    return line.getvalue().encode()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
@@ -12,16 +11,8 @@ import pyarrow.compute as pc
 
 from crawl.model.arrow import as_array, as_mask
 from crawl.model.status import Status
+from crawl.phases.updatehostdb.tasks import sums
 from crawl.phases.updatehostdb.tasks.signatures import distinct, numbers_of, smallest
-from crawl.phases.updatehostdb.tasks.sums import (
-    RECORDS,
-    SIGNATURES,
-    STATUS_COLUMNS,
-    ByHost,
-    Integers,
-    send_by_host,
-    table_of,
-)
 from crawl.storage.folder import Folder
 from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Outbox
@@ -29,7 +20,7 @@ from crawl.tables.slices import Slice
 
 _COLUMNS = ["url", "host", "status", "retries", "signature"]
 _ROOT = r"^https?://[^/?#]+/$"
-_KINDS = len(STATUS_COLUMNS) + 1
+_KINDS = len(sums.STATUS_COLUMNS) + 1
 NO_HOMEPAGE = 127
 
 _RANKS = np.full(256, 2, dtype=np.int8)
@@ -38,6 +29,9 @@ was asked for."""
 _RANKS[[Status.DB_FETCHED, Status.DB_NOTMODIFIED, Status.DB_DUPLICATE]] = 0
 _RANKS[[Status.DB_REDIR_TEMP, Status.DB_REDIR_PERM]] = 1
 _RANKS[[Status.DB_UNFETCHED, Status.DB_ORPHAN]] = NO_HOMEPAGE
+
+_Signed = tuple[sums.ByHost, npt.NDArray[np.uint64]]
+"""The pages of a row group: their hosts, and their signatures as numbers."""
 
 
 def send_records(crawldb: Folder, buckets: int, base: Slice, outbox: Outbox) -> int:
@@ -49,10 +43,10 @@ def send_records(crawldb: Folder, buckets: int, base: Slice, outbox: Outbox) -> 
     if not parts:
         return 0
     every = pa.concat_tables(parts)
-    hosts = ByHost(every["host"])
+    hosts = sums.ByHost(every["host"])
     owners, signatures = _owned(signed, hosts.names)
     columns: dict[str, Any] = {"host": hosts.names}
-    for name in ("urls", *STATUS_COLUMNS, "connection_failures", "pages"):
+    for name in ("urls", *sums.STATUS_COLUMNS, "connection_failures", "pages"):
         columns[name] = hosts.sum(every[name].to_numpy())
     columns["distinct_pages"] = np.bincount(owners, minlength=len(hosts.names))
     columns["homepage_rank"], columns["homepage"] = best_homepages(
@@ -61,24 +55,26 @@ def send_records(crawldb: Folder, buckets: int, base: Slice, outbox: Outbox) -> 
         every["homepage"].combine_chunks(),
         len(hosts.names),
     )
-    send_by_host(RECORDS, table_of(RECORDS, columns), buckets, outbox)
+    sums.send_by_host(sums.RECORDS, sums.table_of(sums.RECORDS, columns), buckets, outbox)
     if not base.is_whole:
         owners, signatures = smallest(owners, signatures)
-        rows = table_of(SIGNATURES, {"host": hosts.names.take(owners), "signature": signatures})
-        send_by_host(SIGNATURES, rows, buckets, outbox)
+        rows = sums.table_of(
+            sums.SIGNATURES, {"host": hosts.names.take(owners), "signature": signatures}
+        )
+        sums.send_by_host(sums.SIGNATURES, rows, buckets, outbox)
     return int(sum(columns["urls"]))
 
 
 def _counted(rows: pa.Table) -> pa.Table:
     """The sums of the hosts of a row group, but for different signatures."""
-    hosts = ByHost(rows["host"])
+    hosts = sums.ByHost(rows["host"])
     count = len(hosts.names)
     status = rows["status"].to_numpy().astype(np.int64)
     known = np.where((status > 0) & (status < _KINDS), status, 0)
     table = np.bincount(hosts.codes * _KINDS + known, minlength=count * _KINDS)
     by_status = table.reshape(count, _KINDS)
     columns: dict[str, Any] = {"host": hosts.names, "urls": by_status.sum(axis=1)}
-    for place, name in enumerate(STATUS_COLUMNS, start=1):
+    for place, name in enumerate(sums.STATUS_COLUMNS, start=1):
         columns[name] = by_status[:, place]
     columns["connection_failures"] = hosts.count(rows["retries"].to_numpy() > 0)
     columns["pages"] = hosts.count(as_mask(pc.is_valid(rows["signature"])))
@@ -89,11 +85,11 @@ def _counted(rows: pa.Table) -> pa.Table:
     columns["homepage_rank"], columns["homepage"] = best_homepages(
         hosts.codes[chosen], ranks[chosen], rows["url"].combine_chunks().take(chosen), count
     )
-    return table_of(RECORDS, columns)
+    return sums.table_of(sums.RECORDS, columns)
 
 
 def best_homepages(
-    owners: Integers, ranks: npt.NDArray[np.int8], urls: pa.Array[Any], count: int
+    owners: sums.Integers, ranks: npt.NDArray[np.int8], urls: pa.Array[Any], count: int
 ) -> tuple[npt.NDArray[np.int8], pa.Array[Any]]:
     """The homepage of each of `count` hosts, and its rank: of the best rank, https before http,
     then the shortest."""
@@ -116,25 +112,17 @@ def best_homepages(
     return best, urls.take(indices)
 
 
-@dataclass(frozen=True)
-class _Signed:
-    """The pages of a row group: their hosts, by number, and their signatures as numbers."""
-
-    names: pa.Array[Any]
-    codes: Integers
-    numbers: npt.NDArray[np.uint64]
-
-
 def _signed(rows: pa.Table) -> _Signed:
     rows = rows.filter(pc.is_valid(rows["signature"]))
-    hosts = ByHost(rows["host"])
-    return _Signed(hosts.names, hosts.codes, numbers_of(as_array(rows["signature"])))
+    return sums.ByHost(rows["host"]), numbers_of(as_array(rows["signature"]))
 
 
-def _owned(signed: list[_Signed], names: pa.Array[Any]) -> tuple[Integers, npt.NDArray[np.uint64]]:
+def _owned(
+    signed: list[_Signed], names: pa.Array[Any]
+) -> tuple[sums.Integers, npt.NDArray[np.uint64]]:
     """The different signatures of all pages, and the place of the host of each among `names`."""
     owners = []
-    for part in signed:
-        places: Any = pc.index_in(part.names, value_set=names)
-        owners.append(places.to_numpy().astype(np.int64)[part.codes])
-    return distinct(np.concatenate(owners), np.concatenate([part.numbers for part in signed]))
+    for hosts, _ in signed:
+        places: Any = pc.index_in(hosts.names, value_set=names)
+        owners.append(places.to_numpy().astype(np.int64)[hosts.codes])
+    return distinct(np.concatenate(owners), np.concatenate([numbers for _, numbers in signed]))

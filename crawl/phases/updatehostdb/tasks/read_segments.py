@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -16,19 +16,7 @@ from crawl.model.arrow import as_mask
 from crawl.model.metadata import lookup
 from crawl.model.sketches import Sketches, bins_of
 from crawl.model.status import Status
-from crawl.phases.updatehostdb.tasks.sums import (
-    BINS,
-    CONTENTS,
-    REQUEST_COUNTS,
-    REQUESTS,
-    RESPONSE_MS,
-    SIZE,
-    ByHost,
-    Integers,
-    send_by_host,
-    table_of,
-)
-from crawl.storage.folder import Folder
+from crawl.phases.updatehostdb.tasks import sums
 from crawl.storage.parquet import each_group, open_whole_table
 from crawl.tables.exchange import Outbox
 from crawl.urls.hosts import hosts_of
@@ -39,26 +27,8 @@ _GROUPS_AT_ONCE = 64
 """Row groups whose sums are added up before they are sent: a host is in many of a file's."""
 
 
-@dataclass(frozen=True, slots=True)
-class FetchFile:
-    """A file of a segment's crawl_fetch."""
-
-    folder: Folder
-    path: str
-    rows: int
-
-
-@dataclass(frozen=True, slots=True)
-class ContentFile:
-    """A file of a segment's content."""
-
-    folder: Folder
-    path: str
-    rows: int
-
-
-def send_requests(file: FetchFile, buckets: int, outbox: Outbox) -> int:
-    """Sends what a fetch says of its hosts to their buckets; returns the requests."""
+def send_requests(file: sums.HostsFile, buckets: int, outbox: Outbox) -> int:
+    """Sends what a file of crawl_fetch says of its hosts to their buckets; returns the requests."""
     total = 0
     with open_whole_table(file.folder, file.path) as source:
         groups = each_group(source, ["host", "status", "fetch_time", "metadata"])
@@ -75,7 +45,7 @@ def _is_fetch(status: npt.NDArray[np.integer[Any]]) -> npt.NDArray[np.bool_]:
 
 
 def _send_requests(rows: pa.Table, buckets: int, outbox: Outbox) -> int:
-    hosts = ByHost(rows["host"])
+    hosts = sums.ByHost(rows["host"])
     status = rows["status"].to_numpy()
     metadata = rows["metadata"].combine_chunks()
     said = lookup(metadata, PROTOCOL_STATUS_KEY)
@@ -98,17 +68,16 @@ def _send_requests(rows: pa.Table, buckets: int, outbox: Outbox) -> int:
         "dns_failures": is_unresolved,
         "robots_denied": is_denied,
     }
-    columns: dict[str, Any] = {"host": hosts.names}
-    for name in REQUEST_COUNTS[:-1]:
-        columns[name] = hosts.count(masks[name])
+    columns: dict[str, Any] = {name: hosts.count(mask) for name, mask in masks.items()}
+    columns["host"] = hosts.names
     columns["response_ms_total"] = hosts.sum(np.where(is_timed, times, 0))
     columns["response_ms_max"] = hosts.greatest(times, is_timed)
     columns["first"] = -hosts.greatest(_LATEST - moments) + _LATEST
     columns["last_fetched"] = hosts.greatest(moments, is_asked)
     columns["last_seen"] = hosts.greatest(moments, is_answered)
     columns["unresolved_at"] = hosts.greatest(moments, is_unresolved)
-    send_by_host(REQUESTS, table_of(REQUESTS, columns), buckets, outbox)
-    _send_bins(RESPONSE_MS, hosts, hosts.codes[is_timed], times[is_timed], buckets, outbox)
+    sums.send_by_host(sums.REQUESTS, sums.table_of(sums.REQUESTS, columns), buckets, outbox)
+    _send_bins(sums.RESPONSE_MS, hosts, hosts.codes[is_timed], times[is_timed], buckets, outbox)
     return int(columns["requests"].sum())
 
 
@@ -116,13 +85,13 @@ _LATEST = 1 << 50
 """A moment, in milliseconds, after all others."""
 
 
-def send_contents(file: ContentFile, buckets: int, outbox: Outbox) -> int:
+def send_contents(file: sums.HostsFile, buckets: int, outbox: Outbox) -> int:
     """Sends the sizes of a segment's pages to the buckets of their hosts; returns the bytes."""
     total = 0
     with open_whole_table(file.folder, file.path) as source:
         sizes = (_sizes(rows) for rows in each_group(source, ["url", "content", "status"]))
         for rows in _bundled(sizes):
-            hosts = ByHost(rows["host"])
+            hosts = sums.ByHost(rows["host"])
             if len(hosts.names) == 0:
                 continue
             size = rows["size"].to_numpy().astype(np.int64)
@@ -132,8 +101,8 @@ def send_contents(file: ContentFile, buckets: int, outbox: Outbox) -> int:
                 "bytes": hosts.sum(size),
                 "size_max": hosts.greatest(size),
             }
-            send_by_host(CONTENTS, table_of(CONTENTS, columns), buckets, outbox)
-            _send_bins(SIZE, hosts, hosts.codes, size, buckets, outbox)
+            sums.send_by_host(sums.CONTENTS, sums.table_of(sums.CONTENTS, columns), buckets, outbox)
+            _send_bins(sums.SIZE, hosts, hosts.codes, size, buckets, outbox)
             total += int(size.sum())
     return total
 
@@ -147,7 +116,12 @@ def _sizes(rows: pa.Table) -> pa.Table:
 
 
 def _send_bins(
-    what: int, hosts: ByHost, owners: Integers, values: Integers, buckets: int, outbox: Outbox
+    what: int,
+    hosts: sums.ByHost,
+    owners: sums.Integers,
+    values: sums.Integers,
+    buckets: int,
+    outbox: Outbox,
 ) -> None:
     ones = np.ones(len(values), dtype=np.int64)
     bins = bins_of(values).astype(np.int64)
@@ -158,24 +132,19 @@ def _send_bins(
         "bin": sketches.bins.astype(np.int16),
         "count": sketches.counts,
     }
-    send_by_host(BINS, table_of(BINS, columns), buckets, outbox)
+    sums.send_by_host(sums.BINS, sums.table_of(sums.BINS, columns), buckets, outbox)
 
 
-def _whole_numbers(texts: pa.Array[Any]) -> Integers:
+def _whole_numbers(texts: pa.Array[Any]) -> sums.Integers:
     """The numbers that texts are; -1 for others."""
     is_number = pc.match_substring_regex(texts, r"^[0-9]{1,15}$")
     numbers = pc.if_else(is_number, texts, None).cast(pa.int64())
-    found: Integers = pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False).astype(np.int64)
+    found: sums.Integers = pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False).astype(np.int64)
     return found
 
 
 def _bundled(groups: Iterator[pa.Table]) -> Iterator[pa.Table]:
     """The tables, several at once."""
-    bundle: list[pa.Table] = []
-    for group in groups:
-        bundle.append(group.replace_schema_metadata(None))
-        if len(bundle) == _GROUPS_AT_ONCE:
-            yield pa.concat_tables(bundle)
-            bundle = []
-    if bundle:
+    plain = (group.replace_schema_metadata(None) for group in groups)
+    while bundle := list(islice(plain, _GROUPS_AT_ONCE)):
         yield pa.concat_tables(bundle)

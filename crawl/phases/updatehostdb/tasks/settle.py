@@ -15,27 +15,12 @@ from crawl.model.arrow import as_array, fill_null, with_all_columns
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import Sketches
 from crawl.model.tables import HOSTS
+from crawl.phases.updatehostdb.tasks import sums
 from crawl.phases.updatehostdb.tasks.read_crawldb import NO_HOMEPAGE, best_homepages
 from crawl.phases.updatehostdb.tasks.signatures import distinct, estimates, smallest
-from crawl.phases.updatehostdb.tasks.sums import (
-    BASE,
-    BINS,
-    CONTENTS,
-    CRAWL_DELAYS,
-    RECORDS,
-    REQUEST_COUNTS,
-    REQUESTS,
-    RESPONSE_MS,
-    ROBOTS_STATE,
-    SIGNATURES,
-    SITEMAP_STATE,
-    SIZE,
-    STATUS_COLUMNS,
-    Integers,
-)
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.tables.bucket_files import BucketTarget, stored_groups, write_bucket
+from crawl.tables.bucket_files import BucketTarget, WrittenBucket, stored_groups, write_bucket
 from crawl.tables.exchange import Received, RowKind
 
 PERCENTILES = (50, 75, 95, 99)
@@ -66,17 +51,9 @@ class SettleTask:
         return sum(file.rows for file in self.base)
 
 
-@dataclass(frozen=True, slots=True)
-class SettleTaskResult:
-    """The bucket's new files; none where no host is left."""
-
-    files: tuple[BucketFile, ...]
-    counters: Counters
-
-
-def settle_bucket(job: SettleJob, task: SettleTask, received: Received) -> SettleTaskResult:
+def settle_bucket(job: SettleJob, task: SettleTask, received: Received) -> WrittenBucket:
     """Writes the bucket of the HostDb from what its CrawlDb and the fetches were sent to say."""
-    base = [HOSTDB.schema.empty_table(), received.rows(BASE)]
+    base = [HOSTDB.schema.empty_table(), received.rows(sums.BASE)]
     base += [
         with_all_columns(rows, HOSTDB.schema)
         for rows in stored_groups(job.target.folder, task.base)
@@ -87,7 +64,7 @@ def settle_bucket(job: SettleJob, task: SettleTask, received: Received) -> Settl
     hosts = _Hosts(received, pa.concat_tables(base), pa.concat_tables(troubles))
     rows, counters = hosts.settled(job.now_ms)
     files = write_bucket(job.target, task.bucket, [rows], rows.num_rows)
-    return SettleTaskResult(files, counters)
+    return WrittenBucket(files, counters)
 
 
 def _plain(rows: pa.Table) -> pa.Table:
@@ -102,12 +79,14 @@ class _Hosts:
         self._base = base
         self._troubles = troubles
         named: list[Any] = [
-            received.rows(kind)["host"].unique() for kind in (RECORDS, REQUESTS, CONTENTS)
+            received.rows(kind)["host"].unique()
+            for kind in (sums.RECORDS, sums.REQUESTS, sums.CONTENTS)
         ]
         named += [base["host"].unique()]
         names = pa.concat_arrays(named).unique()
         self._names = names.take(pc.sort_indices(names))
         self._count = len(names)
+        self._before = self._places(base["host"])
 
     def settled(self, now_ms: int) -> tuple[pa.Table, Counters]:
         """The rows, and what is to be counted."""
@@ -133,12 +112,12 @@ class _Hosts:
         return (table if known.all() else table.filter(pa.array(known))), +counters
 
     def _add_records(self, columns: dict[str, Any]) -> None:
-        rows, places = self._rows(RECORDS)
-        for name in ("urls", *STATUS_COLUMNS, "connection_failures", "pages"):
+        rows, places = self._rows(sums.RECORDS)
+        for name in ("urls", *sums.STATUS_COLUMNS, "connection_failures", "pages"):
             columns[name] = self._sum(places, rows[name])
         columns["distinct_pages"] = self._sum(places, rows["distinct_pages"])
-        if self._received.has(SIGNATURES):
-            signed, owners = self._rows(SIGNATURES)
+        if self._received.has(sums.SIGNATURES):
+            signed, owners = self._rows(sums.SIGNATURES)
             owners, numbers = distinct(owners, signed["signature"].to_numpy())
             owners, numbers = smallest(owners, numbers)
             columns["distinct_pages"] = np.minimum(
@@ -154,11 +133,11 @@ class _Hosts:
         )[1]
 
     def _add_requests(self, columns: dict[str, Any], now_ms: int) -> None:
-        rows, places = self._rows(REQUESTS)
-        before = self._places(self._base["host"])
-        for name in REQUEST_COUNTS:
+        rows, places = self._rows(sums.REQUESTS)
+        before = self._before
+        for name in sums.REQUEST_COUNTS:
             columns[name] = self._sum(places, rows[name]) + self._sum(before, self._base[name])
-        stored, at = self._rows(CONTENTS)
+        stored, at = self._rows(sums.CONTENTS)
         for name in ("contents", "bytes"):
             columns[name] = self._sum(at, stored[name]) + self._sum(before, self._base[name])
         columns["response_ms_max"] = self._greatest(
@@ -183,10 +162,9 @@ class _Hosts:
         columns["dns_state"] = pa.array(states, pa.string())
 
     def _add_sketches(self, columns: dict[str, Any]) -> None:
-        rows, places = self._rows(BINS)
-        of = rows["of"].to_numpy()
-        before = self._places(self._base["host"])
-        for what, name in ((RESPONSE_MS, "response_ms"), (SIZE, "size")):
+        rows, places = self._rows(sums.BINS)
+        of, before = rows["of"].to_numpy(), self._before
+        for what, name in ((sums.RESPONSE_MS, "response_ms"), (sums.SIZE, "size")):
             old = Sketches.of_lists(
                 as_array(self._base[f"{name}_bins"]), as_array(self._base[f"{name}_counts"])
             )
@@ -215,11 +193,11 @@ class _Hosts:
     def _add_robots(self, columns: dict[str, Any]) -> None:
         """What was asked this time, or else what was known before: both are caches, of which
         the old is forgotten."""
-        rows, places = self._rows(ROBOTS_STATE)
+        rows, places = self._rows(sums.ROBOTS_STATE)
         asked = _moments(rows["asked_at"])
         order = np.argsort(asked, kind="stable")  # of several authorities the last asked
         rows, places, asked = rows.take(order), places[order], asked[order]
-        before = self._places(self._base["host"])
+        before = self._before
         moments = np.zeros(self._count, dtype=np.int64)
         codes = np.zeros(self._count, dtype=np.int64)
         sitemaps = np.zeros(self._count, dtype=np.int64)
@@ -235,7 +213,7 @@ class _Hosts:
         delays = np.zeros(self._count)
         delays[before] = self._base["crawl_delay_s"].to_numpy()
         answered = rows["code"].to_numpy() // 100 == 2
-        by_servers, servers = self._rows(CRAWL_DELAYS)
+        by_servers, servers = self._rows(sums.CRAWL_DELAYS)
         delays[places[answered]] = delays[servers] = 0.0
         np.maximum.at(delays, places, rows["crawl_delay_s"].to_numpy())
         np.maximum.at(delays, servers, by_servers["crawl_delay_s"].to_numpy())
@@ -243,19 +221,19 @@ class _Hosts:
 
     def _add_sitemaps(self, columns: dict[str, Any]) -> None:
         """The newest state of each host's sitemaps: the received one, else the stored one."""
-        rows, places = self._rows(SITEMAP_STATE)
-        before = self._places(self._base["host"])
+        rows, places = self._rows(sums.SITEMAP_STATE)
+        before = self._before
         row_numbers = np.full(self._count, -1, dtype=np.int64)
         row_numbers[before] = np.arange(len(before))
         row_numbers[places] = len(before) + np.arange(len(places))
         chosen: Any = pa.array(row_numbers, mask=row_numbers < 0)
-        for name in SITEMAP_STATE.schema.names[1:]:
+        for name in sums.SITEMAP_STATE.schema.names[1:]:
             known = pa.chunked_array(
                 [*self._base[f"sitemaps_{name}"].chunks, *rows[name].chunks], rows[name].type
             )
             columns[f"sitemaps_{name}"] = known.take(chosen).combine_chunks()
 
-    def _rows(self, kind: RowKind) -> tuple[pa.Table, Integers]:
+    def _rows(self, kind: RowKind) -> tuple[pa.Table, sums.Integers]:
         """The rows of a kind that are about hosts of the CrawlDb or of fetches, and the places of
         these."""
         rows = self._received.rows(kind).combine_chunks()
@@ -265,27 +243,27 @@ class _Hosts:
             return rows, places
         return rows.filter(pa.array(is_known)), places[is_known]
 
-    def _places(self, hosts: Any, among: Any = None) -> Integers:
+    def _places(self, hosts: Any, among: Any = None) -> sums.Integers:
         """Where each host is in the order of all (or among others); -1 where it is not."""
         names = self._names if among is None else among
         values = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
         found: Any = pc.fill_null(pc.index_in(hosts, value_set=values), -1)
-        places: Integers = found.to_numpy().astype(np.int64)
+        places: sums.Integers = found.to_numpy().astype(np.int64)
         return places
 
-    def _sum(self, places: Integers, values: pa.ChunkedArray[Any]) -> Integers:
+    def _sum(self, places: sums.Integers, values: pa.ChunkedArray[Any]) -> sums.Integers:
         found = np.zeros(self._count, dtype=np.int64)
         np.add.at(found, places, values.to_numpy().astype(np.int64))
         return found
 
-    def _greatest(self, *given: tuple[Integers, pa.ChunkedArray[Any]]) -> Integers:
+    def _greatest(self, *given: tuple[sums.Integers, pa.ChunkedArray[Any]]) -> sums.Integers:
         found = np.zeros(self._count, dtype=np.int64)
         for places, values in given:
             np.maximum.at(found, places, _moments(values))
         return found
 
 
-def _moments(values: pa.ChunkedArray[Any]) -> Integers:
+def _moments(values: pa.ChunkedArray[Any]) -> sums.Integers:
     """Numbers, or moments as milliseconds; 0 for null."""
     if pa.types.is_timestamp(values.type):
         values = values.cast(pa.int64())
@@ -293,5 +271,5 @@ def _moments(values: pa.ChunkedArray[Any]) -> Integers:
     return found
 
 
-def _or_null(moments: Integers) -> pa.Array[Any]:
+def _or_null(moments: sums.Integers) -> pa.Array[Any]:
     return pa.array(moments, mask=moments == 0)

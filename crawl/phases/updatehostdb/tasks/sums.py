@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import pyarrow as pa
 
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.table import TIMESTAMP
+from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of, encoded
 from crawl.tables.exchange import Outbox, RowKind
 
@@ -105,6 +107,17 @@ CRAWL_DELAYS = _kind("crawl_delays", {"crawl_delay_s": pa.float64()})
 
 BASE = RowKind("base", HOSTDB.schema)
 """Rows of the HostDb of before, where it has another number of buckets."""
+
+
+@dataclass(frozen=True, slots=True)
+class HostsFile:
+    """A file that tells of hosts."""
+
+    table: str
+    """The name of its table, or of the part of a segment."""
+    folder: Folder
+    path: str
+    rows: int
 
 
 class ByHost:
