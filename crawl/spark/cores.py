@@ -174,11 +174,7 @@ def task_slots(spark: SparkSession, notice: Callable[[str], None]) -> int:
     now = clock.monotonic()
     until = _waits_until.setdefault(context, now + waiting_seconds(cluster.settings))
     return await_slots(
-        cluster,
-        max(0.0, until - now),
-        notice=notice,
-        monotonic=clock.monotonic,
-        sleep=time.sleep,
+        cluster, max(0.0, until - now), notice=notice, monotonic=clock.monotonic, sleep=time.sleep
     )
 
 

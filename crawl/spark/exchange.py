@@ -33,15 +33,7 @@ from crawl.spark.exchange_worker import (
 from crawl.spark.faults import Attempt, ChangedRows, without_faults
 from crawl.spark.progress import Showing
 from crawl.spark.shuffle import SparkShuffle
-from crawl.tables.exchange import (
-    Addressed,
-    Block,
-    BlockSource,
-    Exchange,
-    OfTuple,
-    Outbox,
-    Received,
-)
+from crawl.tables.exchange import Addressed, Block, BlockSource, Exchange, OfTuple, Outbox, Received
 from crawl.telemetry.task import ObservedTasks, observe_tasks
 
 if TYPE_CHECKING:
@@ -169,10 +161,7 @@ class ShuffledExchange(Generic[Result]):
         return self._arrived.rows
 
     def run(
-        self,
-        function: Callable[[Task, Received], Any],
-        tasks: Sequence[Addressed[Task]],
-        step: str,
+        self, function: Callable[[Task, Received], Any], tasks: Sequence[Addressed[Task]], step: str
     ) -> list[Any]:
         if not tasks and self._arrived is not None:
             return []

@@ -97,8 +97,7 @@ class SentRows:
     @classmethod
     def of(cls, rows: Mapping[int, int]) -> SentRows:
         return cls(
-            np.fromiter(rows, np.int32, len(rows)),
-            np.fromiter(rows.values(), np.int64, len(rows)),
+            np.fromiter(rows, np.int32, len(rows)), np.fromiter(rows.values(), np.int64, len(rows))
         )
 
 

@@ -43,11 +43,7 @@ def host_bounds(
 
 
 def values_of_host(
-    spark: SparkSession,
-    directory: CrawlDir,
-    given: Mapping[str, str],
-    hostdb: Snapshot,
-    host: str,
+    spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], hostdb: Snapshot, host: str
 ) -> tuple[float | None, float | None]:
     """What the expressions give for one host: its bound and its pause in ms. Raises UsageError as
     `host_bounds` does."""

@@ -110,11 +110,7 @@ _LOCAL = {
 
 
 def open_session(
-    name: str,
-    config: Config,
-    *,
-    master: str | None = None,
-    log_file: Path | None = None,
+    name: str, config: Config, *, master: str | None = None, log_file: Path | None = None
 ) -> SparkSession:
     """The session called `name`; stop it with `.stop()` or use it in a `with`.
 
@@ -198,12 +194,7 @@ def _hushed(session: SparkSession) -> SparkSession:
     return session
 
 
-def _launched(
-    name: str,
-    config: Config,
-    master: str | None,
-    log_file: Path | None,
-) -> SparkSession:
+def _launched(name: str, config: Config, master: str | None, log_file: Path | None) -> SparkSession:
     master = check_master(master or "local[*]")
     chosen = config.spark_settings()
     code = named_archives(chosen.pop(_CODE, ""))

@@ -155,11 +155,7 @@ def open_files(options: SourceOptions) -> SourceFiles:
         snapshot = directory.crawldb.snapshot(options.snapshot)
     files = snapshot.hosts if options.table is HOSTS else snapshot.files
     folder = directory.crawldb.folder
-    return SourceFiles(
-        options.table,
-        tuple(_bucket_files(folder, files)),
-        snapshot.buckets,
-    )
+    return SourceFiles(options.table, tuple(_bucket_files(folder, files)), snapshot.buckets)
 
 
 def _bucket_files(folder: Folder, files: Iterable[BucketFile]) -> Iterable[SourceFile]:

@@ -21,12 +21,7 @@ from crawl.errors import StorageError
 from crawl.hints import install
 from crawl.storage.filesystems import hdfs, local_files, object_store
 from crawl.storage.filesystems.addresses import below, is_root
-from crawl.storage.filesystems.counted import (
-    count_read,
-    count_written,
-    counted_reader,
-    size_of,
-)
+from crawl.storage.filesystems.counted import count_read, count_written, counted_reader, size_of
 from crawl.storage.filesystems.fences import Fence, FencedOff
 from crawl.storage.filesystems.kinds import (
     fence_of,

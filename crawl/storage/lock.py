@@ -141,12 +141,7 @@ def require_free(
 
 
 def remove_if_dead(
-    folder: Folder,
-    command: str,
-    clock: Clock,
-    *,
-    stale_after_ms: float,
-    shut_out: ShutOut = None,
+    folder: Folder, command: str, clock: Clock, *, stale_after_ms: float, shut_out: ShutOut = None
 ) -> str | None:
     """Removes the lock of a process that is dead, where there is one; what to tell of it."""
     found = _look(folder, LOCK_NAME)

@@ -15,12 +15,7 @@ from functools import partial
 from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
 from crawl.errors import StorageError
-from crawl.storage.checking import (
-    CheckResult,
-    chunk_marks,
-    is_fetched,
-    parts_begun,
-)
+from crawl.storage.checking import CheckResult, chunk_marks, is_fetched, parts_begun
 from crawl.storage.chunks import (
     CHUNKS,
     DONE,

@@ -23,12 +23,7 @@ from crawl.telemetry.discovery import announced, file_name_of
 from crawl.telemetry.meter import Meter, Sample
 from crawl.telemetry.metrics import CRAWL, Metric, MetricKind
 from crawl.telemetry.repeating import repeating
-from crawl.telemetry.settings import (
-    METRICS_PORT,
-    METRICS_PUSHGATEWAY,
-    METRICS_TEXTFILE,
-    Settings,
-)
+from crawl.telemetry.settings import METRICS_PORT, METRICS_PUSHGATEWAY, METRICS_TEXTFILE, Settings
 
 _MORE_PORTS = 100
 _PUSH_TIMEOUT_S = 5.0

@@ -86,10 +86,7 @@ LOG_FORMAT = choice(
     " stay as they are.",
 )
 LOG_LEVEL = choice(
-    "log.level",
-    "info",
-    ("debug", "info", "warning", "error"),
-    "The least that is logged as JSON.",
+    "log.level", "info", ("debug", "info", "warning", "error"), "The least that is logged as JSON."
 )
 
 PROPERTIES: tuple[Property[Any], ...] = (

@@ -118,12 +118,7 @@ class Tracing:
             yield _OpenSpan(opened)
 
     def past(
-        self,
-        name: str,
-        parent: str,
-        start_ns: int,
-        end_ns: int,
-        attributes: Mapping[str, object],
+        self, name: str, parent: str, start_ns: int, end_ns: int, attributes: Mapping[str, object]
     ) -> None:
         """A span of something that is over."""
         self._tracer.start_span(

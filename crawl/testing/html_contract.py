@@ -40,10 +40,7 @@ class HtmlContract(ParserContract):
     builds its tree."""
 
     def read(
-        self,
-        markup: str | bytes,
-        settings: Mapping[str, Any] | None = None,
-        charset: str = "utf-8",
+        self, markup: str | bytes, settings: Mapping[str, Any] | None = None, charset: str = "utf-8"
     ) -> Parse:
         body = markup if isinstance(markup, bytes) else markup.encode()
         plugin = self.plugin_class(Config.of({"http.agent.name": "MyBot/1.0", **(settings or {})}))
