@@ -48,15 +48,5 @@ def read_entries(content: bytes) -> Iterator[LogEntry]:
     """The entries of a log, in the order in which their answers ended."""
     for line in content.decode("latin-1").split("\n")[:-1]:
         began, ended, connection, status, sent, ip, method, host, path, agent = line.split("\t")
-        yield LogEntry(
-            began=float(began),
-            ended=float(ended),
-            host=host,
-            path=path,
-            ip=ip,
-            connection=int(connection),
-            status=int(status),
-            sent=int(sent),
-            method=method,
-            agent=agent,
-        )
+        counts = (int(number) for number in (connection, status, sent))
+        yield LogEntry(float(began), float(ended), host, path, ip, *counts, method, agent)
