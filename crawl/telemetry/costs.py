@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import asdict
 
 from crawl.model.costs import EngineCosts
 from crawl.telemetry.io_counts import IoCounts, IoTally, counted_by
@@ -31,10 +32,7 @@ class CostAccount:
 
     @property
     def total(self) -> EngineCosts:
-        io = self.io.total
-        return self._spent + EngineCosts(
-            bytes_read=io.bytes_read, bytes_written=io.bytes_written, requests=io.requests
-        )
+        return self._spent + EngineCosts(**asdict(self.io.total))
 
 
 _current: ContextVar[CostAccount | None] = ContextVar("nutria_costs", default=None)

@@ -175,10 +175,9 @@ def _extracted(parent: str) -> Any:
 
 
 def _attributes(given: Mapping[str, object]) -> dict[str, Any]:
-    plain = (str, bool, int, float)
     return {
-        f"nutria.{name}" if "." not in name else name: value
-        if isinstance(value, plain)
+        name if "." in name else f"nutria.{name}": value
+        if isinstance(value, str | bool | int | float)
         else str(value)
         for name, value in given.items()
         if value not in (None, "")

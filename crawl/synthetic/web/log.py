@@ -48,5 +48,7 @@ def read_entries(content: bytes) -> Iterator[LogEntry]:
     """The entries of a log, in the order in which their answers ended."""
     for line in content.decode("latin-1").split("\n")[:-1]:
         began, ended, connection, status, sent, ip, method, host, path, agent = line.split("\t")
-        counts = (int(number) for number in (connection, status, sent))
-        yield LogEntry(float(began), float(ended), host, path, ip, *counts, method, agent)
+        yield LogEntry(
+            *(float(began), float(ended), host, path, ip),
+            *(int(connection), int(status), int(sent), method, agent),
+        )
