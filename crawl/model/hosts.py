@@ -87,8 +87,8 @@ def troubles_table(troubles: Iterable[HostTrouble]) -> pa.Table:
 def to_troubles(table: pa.Table) -> Iterator[HostTrouble]:
     """What an older version wrote has fewer columns."""
     whole = with_all_columns(table, FETCH_HOSTS.schema)
-    for row in rows_of(whole, FETCH_HOSTS.names):
-        yield HostTrouble(*row[:-1], said=row[-1] or "")
+    for *row, said in rows_of(whole, FETCH_HOSTS.names):
+        yield HostTrouble(*[*row, said or ""])
 
 
 def states_table(states: Iterable[HostState]) -> pa.Table:
@@ -97,5 +97,5 @@ def states_table(states: Iterable[HostState]) -> pa.Table:
 
 def to_states(table: pa.Table) -> Iterator[HostState]:
     """As `to_troubles`."""
-    for row in rows_of(with_all_columns(table, HOSTS.schema), HOSTS.names):
-        yield HostState(*row[:-1], said=row[-1] or "")
+    for *row, said in rows_of(with_all_columns(table, HOSTS.schema), HOSTS.names):
+        yield HostState(*[*row, said or ""])
