@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from crawl.errors import CrawlError, UsageError
 from crawl.model.table import Table
@@ -31,16 +33,21 @@ logging.getLogger("SQLQueryContextLogger").disabled = True
 
 def check_expression(spark: SparkSession, expr: str, table: Table = CRAWLDB_COLUMNS) -> str:
     """The expression, or UsageError with Spark's reason in one line."""
-    refuse_forbidden("--expr", expr)
-    try:
-        condition = spark.createDataFrame([], table.spark_ddl).where(expr)
-        _ = condition.schema
-    except (ParseException, AnalysisException) as error:
-        columns = ", ".join(table.names)
-        raise UsageError(
-            f"--expr {expr!r}: {reason_of(str(error))} (columns: {columns})"
-        ) from error
+    checked_schema(spark, "--expr", expr, table, lambda rows: rows.where(expr))
     return expr
+
+
+def checked_schema(
+    spark: SparkSession, name: str, expr: str, table: Table, plan: Callable[[DataFrame], DataFrame]
+) -> StructType:
+    """The columns of what `plan` makes of the table by an expression; UsageError with Spark's
+    reason in one line, where it makes none."""
+    refuse_forbidden(name, expr)
+    try:
+        return plan(spark.createDataFrame([], table.spark_ddl)).schema
+    except (ParseException, AnalysisException) as error:
+        reason, columns = reason_of(str(error)), ", ".join(table.names)
+        raise UsageError(f"{name} {expr!r}: {reason} (columns: {columns})") from error
 
 
 def reason_of(said: str) -> str:

@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import NumericType
 
@@ -17,8 +17,7 @@ from crawl.errors import UsageError
 from crawl.model.arrow import as_array
 from crawl.model.derived_tables import HOSTDB
 from crawl.spark.exchange import RddSource
-from crawl.spark.expr import explain_failure, reason_of
-from crawl.spark.expr_guard import refuse_forbidden
+from crawl.spark.expr import checked_schema, explain_failure, reason_of
 from crawl.spark.query_blocks import blocks_of
 from crawl.spark.source import FORMAT, register
 from crawl.storage.crawl_dir import CrawlDir
@@ -61,17 +60,9 @@ def values_of_host(
 
 
 def _check(spark: SparkSession, name: str, expr: str) -> None:
-    refuse_forbidden(name, expr)
-    try:
-        values = spark.createDataFrame([], HOSTDB.spark_ddl).selectExpr(
-            "host", f"({expr}) AS value"
-        )
-        kind = values.schema["value"].dataType
-    except (ParseException, AnalysisException) as error:
-        columns = ", ".join(HOSTDB.names)
-        raise UsageError(
-            f"{name} {expr!r}: {reason_of(str(error))} (columns: {columns})"
-        ) from error
+    columns = ("host", f"({expr}) AS value")
+    schema = checked_schema(spark, name, expr, HOSTDB, lambda hosts: hosts.selectExpr(*columns))
+    kind = schema["value"].dataType
     if not isinstance(kind, NumericType):
         raise UsageError(f"{name} {expr!r} gives {kind.simpleString()}, not a number")
 
