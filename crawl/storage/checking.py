@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.errors import DamagedFile, StorageError
-from crawl.model import tables
 from crawl.model.derived_tables import ATTACHED
 from crawl.model.table import Table
+from crawl.model.tables import CRAWLDB, HOSTS
+from crawl.storage import segments
 from crawl.storage.chunks import CHUNKS, Chunk, is_mark, lost_last_mark, mark_name
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -28,25 +29,9 @@ from crawl.storage.manifest import Snapshot
 from crawl.storage.parquet import MISSING, StoredTable, each_group
 from crawl.storage.sealed import bears_seal, unseal
 from crawl.storage.sealed_file import SealedCopy, SealedFile
-from crawl.storage.segments import (
-    CONTENT,
-    FETCH,
-    FETCH_HOSTS,
-    GENERATE,
-    PARSE_DATA,
-    PARSE_TEXT,
-    PARSED,
-    Segment,
-)
+from crawl.storage.segments import Segment
 from crawl.storage.snapshot import CURRENT, REPORT, SNAPSHOTS, Dataset
 
-_SCHEMAS = {
-    GENERATE: tables.CRAWL_GENERATE,
-    FETCH_HOSTS: tables.FETCH_HOSTS,
-    CONTENT: tables.CONTENT,
-    PARSE_DATA: tables.PARSE_DATA,
-    PARSE_TEXT: tables.PARSE_TEXT,
-}
 STALE_COPY = "a command was killed before it had copied the file that it wrote"
 _THREADS = 8
 _LOOKS = 3
@@ -170,15 +155,15 @@ class _Checking:
     def segment(self, segment: Segment) -> None:
         where = f"segments/{segment.name}"
         self.sealed(segment.pointer, where, wanted=False)
-        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT):
+        for part in segments.FETCHED:
             self.sealed(segment.manifest_file(part), where, wanted=False)
-        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT, *PARSED):
-            if part not in (PARSE_DATA, PARSE_TEXT, CONTENT, FETCH_HOSTS):
+        for part in (*segments.FETCHED, *segments.PARSED):
+            if part in (segments.GENERATE, segments.FETCH, segments.PARSE):
                 self.report(segment.folder, f"{part}/{REPORT}", where)
             try:
                 manifest = segment.manifest(part)
             except StorageError as error:
-                if part not in (PARSE_DATA, PARSE_TEXT):  # told of crawl_parse
+                if part not in segments.PARSED[1:]:  # told of crawl_parse
                     self.tell(f"{where}/{part}", str(error))
                 continue
             for file in manifest.files if manifest else ():
@@ -197,7 +182,7 @@ class _Checking:
 
     def table(self, segment: Segment, part: str, name: str, rows: int, size: int) -> None:
         path = f"segments/{segment.name}/{part}/{name}"
-        kind = _SCHEMAS.get(part, tables.CRAWLDB)
+        kind = segments.SEGMENT_TABLES.get(part, CRAWLDB)
         self.found[path] = CheckedTable(segment.part_folder(part), name, rows, size, path, kind)
 
 
@@ -224,7 +209,7 @@ def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[CheckedTable]:
     attached = (
         (files, ATTACHED.get(name, Table(name, ()))) for name, files in snapshot.attached.items()
     )
-    for files, kind in ((snapshot.files, table), (snapshot.hosts, tables.HOSTS), *attached):
+    for files, kind in ((snapshot.files, table), (snapshot.hosts, HOSTS), *attached):
         for file, behind in zip_longest(files, files[1:]):
             is_next = behind is not None and behind.bucket == file.bucket
             yield CheckedTable(
@@ -348,7 +333,7 @@ def _is_sorted(columns: list[pa.Array[Any]]) -> bool:
 def is_fetched(segment: Segment) -> bool:
     """Whether the fetch is complete, so that marks of chunks do not matter any more."""
     try:
-        manifest = segment.manifest(FETCH)
+        manifest = segment.manifest(segments.FETCH)
     except StorageError:
         return False
     return manifest is not None and manifest.complete

@@ -323,19 +323,11 @@ _OVERLOADED = "the store was too busy, again and again ({code}): try again later
 _BY_CODE = {
     "NoSuchBucket": "there is no such bucket: create it, or correct the name",
     "InvalidBucketName": "that is no name for a bucket",
-    "AccessDenied": _REFUSED,
-    "AllAccessDisabled": _REFUSED,
-    "403": _REFUSED,
-    "InvalidAccessKeyId": _UNKNOWN,
-    "SignatureDoesNotMatch": _UNKNOWN,
-    "ExpiredToken": _UNKNOWN,
-    "InvalidToken": _UNKNOWN,
-    "PermanentRedirect": _ELSEWHERE,
-    "AuthorizationHeaderMalformed": _ELSEWHERE,
-    "301": _ELSEWHERE,
-    "SlowDown": _OVERLOADED,
-    "ServiceUnavailable": _OVERLOADED,
-    "503": _OVERLOADED,
+    **dict.fromkeys(("AccessDenied", "AllAccessDisabled", "403"), _REFUSED),
+    **dict.fromkeys(("InvalidAccessKeyId", "SignatureDoesNotMatch"), _UNKNOWN),
+    **dict.fromkeys(("ExpiredToken", "InvalidToken"), _UNKNOWN),
+    **dict.fromkeys(("PermanentRedirect", "AuthorizationHeaderMalformed", "301"), _ELSEWHERE),
+    **dict.fromkeys(("SlowDown", "ServiceUnavailable", "503"), _OVERLOADED),
 }
 
 _NO_CREDENTIALS = (
@@ -344,12 +336,10 @@ _NO_CREDENTIALS = (
 )
 _UNREACHABLE = "cannot reach the store at {place}: see AWS_ENDPOINT_URL and the network"
 _BY_NAME = {
-    "NoCredentialsError": _NO_CREDENTIALS,
-    "PartialCredentialsError": _NO_CREDENTIALS,
-    "CredentialRetrievalError": _NO_CREDENTIALS,
-    "TokenRetrievalError": _NO_CREDENTIALS,
-    "EndpointConnectionError": _UNREACHABLE,
-    "ConnectionError": _UNREACHABLE,
-    "HTTPClientError": _UNREACHABLE,
+    **dict.fromkeys(("NoCredentialsError", "PartialCredentialsError"), _NO_CREDENTIALS),
+    **dict.fromkeys(("CredentialRetrievalError", "TokenRetrievalError"), _NO_CREDENTIALS),
+    **dict.fromkeys(
+        ("EndpointConnectionError", "ConnectionError", "HTTPClientError"), _UNREACHABLE
+    ),
     "ClientPayloadError": "the store's connection broke, again and again: try again later",
 }
