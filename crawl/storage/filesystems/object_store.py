@@ -91,8 +91,11 @@ def put_if(store: Any, path: str, data: bytes, etag: str | None) -> tuple[bool, 
 
 def _written_by(store: Any, path: str, creator: str) -> tuple[bool, str | None]:
     """Whether an object that was there is our own, and only the answer was lost; its ETag."""
-    if _created_by(store, path) != creator:
-        return False, None
+    try:
+        if store.metadata(path).get(_CREATOR) != creator:
+            return False, None
+    except FileNotFoundError:
+        return False, None  # deleted since
     try:
         return True, str(store.info(path)["ETag"])
     except FileNotFoundError:
@@ -164,15 +167,6 @@ class StoreVersions:
 
     def delete(self, path: str, version: str) -> bool:
         return delete_if(self.store, path, version)
-
-
-def _created_by(store: Any, path: str) -> str | None:
-    """Who wrote an object that was there: perhaps we, and only the answer was lost."""
-    try:
-        found: str | None = store.metadata(path).get(_CREATOR)
-    except FileNotFoundError:
-        return None  # deleted since
-    return found
 
 
 def exists(store: Any, path: str) -> bool:
