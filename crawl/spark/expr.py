@@ -19,7 +19,7 @@ from crawl.model.tables import CRAWLDB
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr_guard import refuse_forbidden
 from crawl.spark.query_blocks import blocks_of
-from crawl.spark.source import FORMAT, register
+from crawl.spark.source import stored_rows
 from crawl.spark.source_tables import CRAWLDB_COLUMNS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
@@ -69,10 +69,8 @@ def matching_rows(
     """The rows that the expression holds for, sent to their slices when somebody receives; without
     `slices` each file is one."""
     places = (slices or Slices.of(snapshot, snapshot.buckets)).row_places
-
-    register(spark)
-    records = spark.read.format(FORMAT).option("table", table).option("snapshot", snapshot.number)
-    chosen = records.load(crawl_dir.folder.address).where(expr).select("_bucket", "_row")
+    records = stored_rows(spark, crawl_dir.folder.address, table, snapshot.number)
+    chosen = records.where(expr).select("_bucket", "_row")
     try:
         # plans the query, which works out what is constant in it
         sent = blocks_of(chosen, partial(send_matching, places))

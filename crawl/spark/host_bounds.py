@@ -19,7 +19,7 @@ from crawl.model.derived_tables import HOSTDB
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr import checked_schema, explain_failure, reason_of
 from crawl.spark.query_blocks import blocks_of
-from crawl.spark.source import FORMAT, register
+from crawl.spark.source import stored_rows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.tables.exchange import BlockSource, Outbox
@@ -88,8 +88,6 @@ def _values(
     spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], hostdb: Snapshot
 ) -> DataFrame:
     """Of each host its bound and its pause; NULL where no expression says."""
-    register(spark)
-    hosts = spark.read.format(FORMAT).option("table", HOSTDB.name).option("snapshot", hostdb.number)
     columns = [
         f"CAST(({given.get(each.name, 'NULL')}) AS DOUBLE) AS {alias}"
         for each, alias in (
@@ -97,7 +95,8 @@ def _values(
             (GENERATE_FETCH_DELAY_EXPR, "delay_ms"),
         )
     ]
-    return hosts.load(directory.folder.address).selectExpr("host", *columns)
+    hosts = stored_rows(spark, directory.folder.address, HOSTDB.name, hostdb.number)
+    return hosts.selectExpr("host", *columns)
 
 
 def _send(send: Send, router: Router, rows: pa.Table, outbox: Outbox) -> None:

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import __version__ as spark_version
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from crawl.errors import EnvironmentFault
 from crawl.model.table import TIMESTAMP, Table
@@ -169,6 +169,13 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(PushdownSource)
     # Spark refuses a reader that takes conditions where this is not said
     spark.conf.set(_PUSHDOWN, "true")
+
+
+def stored_rows(spark: SparkSession, address: str, table: str, snapshot: int) -> DataFrame:
+    """The rows of a snapshot of a table."""
+    register(spark)
+    reader = spark.read.format(FORMAT).option("table", table).option("snapshot", snapshot)
+    return reader.load(address)
 
 
 def _pushes_rightly(spark: SparkSession) -> bool:
