@@ -76,11 +76,7 @@ def progress(
 
 @contextmanager
 def _shown(
-    context: SparkContext,
-    group: str,
-    step: str,
-    total_tasks: int,
-    showing: Showing | None,
+    context: SparkContext, group: str, step: str, total_tasks: int, showing: Showing | None
 ) -> Iterator[None]:
     clock = SystemClock()
     started = clock.monotonic()

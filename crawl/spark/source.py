@@ -146,18 +146,16 @@ class PushdownSource(CrawlSource):
     reader_class = PushdownReader
 
 
-def _spark_arrow_type(stored: pa.DataType) -> pa.DataType:
-    """The type as Spark takes it: its timestamps are in microseconds."""
-    return pa.timestamp("us", tz="UTC") if stored == TIMESTAMP else stored
-
-
 def _arrow_schema(table: Table, schema: StructType) -> pa.Schema:
     """The columns that Spark wants, by the types of the table."""
     types = {column.name: column.type for column in table.columns}
     fields = []
     for field in schema.fields:
         require_column(field.name, types, table.name)
-        fields.append(pa.field(field.name, _spark_arrow_type(types[field.name]), field.nullable))
+        stored = types[field.name]
+        # Spark's timestamps are in microseconds
+        kind = pa.timestamp("us", tz="UTC") if stored == TIMESTAMP else stored
+        fields.append(pa.field(field.name, kind, field.nullable))
     return pa.schema(fields)
 
 

@@ -13,7 +13,7 @@ from contextvars import ContextVar
 from dataclasses import asdict
 
 from crawl.model.costs import EngineCosts
-from crawl.telemetry.io_counts import IoCounts, IoTally, counted_by
+from crawl.telemetry.io_counts import IoTally, counted_by
 
 
 class CostAccount:
@@ -21,14 +21,11 @@ class CostAccount:
 
     def __init__(self) -> None:
         self.io = IoTally()
+        """What the driver and tasks elsewhere have read and written."""
         self._spent = EngineCosts()
 
     def add(self, costs: EngineCosts) -> None:
         self._spent += costs
-
-    def add_io(self, counts: IoCounts) -> None:
-        """What a task elsewhere has read and written."""
-        self.io.add(counts)
 
     @property
     def total(self) -> EngineCosts:

@@ -126,7 +126,7 @@ def observe_tasks(
     if away:
 
         def results(done: Sequence[CountedResult]) -> list[Result]:
-            account.add_io(sum((each.io for each in done), IoCounts()))
+            account.io.add(sum((each.io for each in done), IoCounts()))
             return work.results([each.result for each in done])
 
         return ObservedTasks(_CountedTask(work.function), results)
