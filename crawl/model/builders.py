@@ -6,7 +6,7 @@ would have passed through the processor's caches before they are looked at again
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
@@ -23,6 +23,20 @@ def columns(rows: Sequence[tuple[Any, ...]], types: Sequence[pa.DataType]) -> li
     """The columns of these rows, which may be none."""
     values = zip(*rows, strict=True) if rows else repeat((), len(types))
     return [pa.array(column, kind) for column, kind in zip(values, types, strict=True)]
+
+
+def table_of_rows(rows: Sequence[tuple[Any, ...]], schema: pa.Schema) -> pa.Table:
+    """A table of these rows, which may be none."""
+    return pa.table(columns(rows, schema.types), schema=schema)
+
+
+def rows_of(table: pa.Table, names: Iterable[str]) -> Iterator[tuple[Any, ...]]:
+    """These columns row by row; moments are milliseconds."""
+    values = (
+        (column.cast(pa.int64()) if pa.types.is_timestamp(column.type) else column).to_pylist()
+        for column in map(table.column, names)
+    )
+    return zip(*values, strict=True)
 
 
 class MapBuilder:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import attrgetter
 from typing import Any, cast
 
 import pyarrow as pa
@@ -29,29 +30,14 @@ class ContentTableBuilder:
     def add(self, content: Content, metadata: Mapping[str, str]) -> None:
         """With these metadata, which need not be its own."""
         self._bodies.add(content.body)  # first: there may be no memory for it
-        self._rows.append(
-            (
-                content.url,
-                content.content_type,
-                content.code,
-                content.fetch_time,
-                content.ip,
-                content.truncated,
-                content.version,
-                content.cipher,
-                content.status,
-                content.request_headers,
-                content.response_headers,
-            )
-        )
+        self._rows.append(_plain_values(content))
         self._headers.add(content.headers)
         self._metadata.add(metadata)
 
     def table(self) -> pa.Table:
         plain = columns(self._rows, [field.type for field in _PLAIN])
-        arrays: dict[str, pa.Array[Any] | pa.ChunkedArray[Any]] = {
-            field.name: array for field, array in zip(_PLAIN, plain, strict=True)
-        }
+        arrays: dict[str, pa.Array[Any] | pa.ChunkedArray[Any]]
+        arrays = {field.name: array for field, array in zip(_PLAIN, plain, strict=True)}
         arrays["content"] = self._bodies.array()
         arrays["headers"] = self._headers.array()
         arrays["metadata"] = self._metadata.array()
@@ -60,6 +46,7 @@ class ContentTableBuilder:
 
 _SCHEMA = CONTENT.schema
 _PLAIN = [field for field in _SCHEMA if field.name not in ("content", "headers", "metadata")]
+_plain_values = attrgetter(*(field.name for field in _PLAIN))
 
 
 def content_table(contents: Iterable[Content]) -> pa.Table:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import astuple, dataclass
-from typing import Any
+from dataclasses import astuple, dataclass, replace
 
 import pyarrow as pa
 
+from crawl.model.arrow import with_all_columns
+from crawl.model.builders import rows_of, table_of_rows
 from crawl.model.tables import FETCH_HOSTS, HOSTS
 
 UNANSWERED = "robots_unanswered"
@@ -66,66 +67,35 @@ def merged_troubles(troubles: Iterable[HostTrouble]) -> list[HostTrouble]:
     by_host: dict[str, list[HostTrouble]] = {}
     for trouble in troubles:
         by_host.setdefault(trouble.host, []).append(trouble)
-    return [_merged(host, by_host[host]) for host in sorted(by_host)]
+    return [_merged(by_host[host]) for host in sorted(by_host)]
 
 
-def _merged(host: str, troubles: list[HostTrouble]) -> HostTrouble:
+def _merged(troubles: list[HostTrouble]) -> HostTrouble:
     worst = max(troubles, key=lambda each: (each.gave_up, each.at, each.reason))
-    return HostTrouble(
-        host,
-        worst.reason,
-        max(each.at for each in troubles),
-        max(each.until for each in troubles),
-        max(each.base_ms for each in troubles),
-        worst.gave_up,
-        worst.said,
+    return replace(
+        worst,
+        at=max(each.at for each in troubles),
+        until=max(each.until for each in troubles),
+        base_ms=max(each.base_ms for each in troubles),
     )
 
 
 def troubles_table(troubles: Iterable[HostTrouble]) -> pa.Table:
-    return _table([astuple(trouble) for trouble in troubles], FETCH_HOSTS.schema)
+    return table_of_rows([astuple(trouble) for trouble in troubles], FETCH_HOSTS.schema)
 
 
 def to_troubles(table: pa.Table) -> Iterator[HostTrouble]:
-    for row in _rows(table, FETCH_HOSTS.schema):
-        yield HostTrouble(*row)
-
-
-def complete_troubles(table: pa.Table) -> pa.Table:
-    """The table with all columns: what an older version wrote has fewer."""
-    return _complete(table, FETCH_HOSTS.schema)
+    """What an older version wrote has fewer columns."""
+    whole = with_all_columns(table, FETCH_HOSTS.schema)
+    for *row, said in rows_of(whole, FETCH_HOSTS.names):
+        yield HostTrouble(*[*row, said or ""])
 
 
 def states_table(states: Iterable[HostState]) -> pa.Table:
-    return _table([astuple(state) for state in states], HOSTS.schema)
+    return table_of_rows([astuple(state) for state in states], HOSTS.schema)
 
 
 def to_states(table: pa.Table) -> Iterator[HostState]:
-    for row in _rows(table, HOSTS.schema):
-        yield HostState(*row)
-
-
-def _table(rows: list[tuple[object, ...]], schema: pa.Schema) -> pa.Table:
-    columns = list(zip(*rows, strict=True)) or [()] * len(schema)
-    return pa.table(
-        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)],
-        schema=schema,
-    )
-
-
-def _complete(table: pa.Table, schema: pa.Schema) -> pa.Table:
-    for field in schema:
-        if field.name not in table.column_names:
-            table = table.append_column(field, pa.nulls(table.num_rows, field.type))
-    return table
-
-
-def _rows(table: pa.Table, schema: pa.Schema) -> Iterator[tuple[Any, ...]]:
-    columns = []
-    table = _complete(table, schema)
-    for field in schema:
-        column = table[field.name]
-        is_time = pa.types.is_timestamp(field.type)
-        values = (column.cast(pa.int64()) if is_time else column).to_pylist()
-        columns.append([each or "" for each in values] if field.name == "said" else values)
-    return zip(*columns, strict=True)
+    """As `to_troubles`."""
+    for *row, said in rows_of(with_all_columns(table, HOSTS.schema), HOSTS.names):
+        yield HostState(*[*row, said or ""])

@@ -85,14 +85,7 @@ def _batch_records(batch: pa.RecordBatch) -> Iterator[tuple[str, CrawlDatum]]:
         yield (
             url,
             CrawlDatum(
-                _STATUSES[status],
-                due,
-                modified or 0,
-                interval,
-                retries,
-                score,
-                signature,
-                metadata,
+                _STATUSES[status], due, modified or 0, interval, retries, score, signature, metadata
             ),
         )
 

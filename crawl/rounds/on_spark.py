@@ -20,7 +20,7 @@ from crawl.rounds.overlap import can_overlap, fetch_parts, overlapping
 from crawl.rounds.results import LoopResult
 from crawl.rounds.steps import LoopOptions, RoundOptions, StopReason
 from crawl.spark.faults import TaskError
-from crawl.spark.job_properties import jobs_of_session
+from crawl.spark.job_properties import jobs_of_operation
 from crawl.spark.jvm_death import JVMDied
 from crawl.storage.segments import Segment
 from crawl.tables.exchange import BlockSource, Exchange, Outbox
@@ -53,7 +53,7 @@ def run_rounds(
         with (
             sigterm_interrupts(),
             work.ending_itself().session() as session,
-            jobs_of_session(session) as jobs,
+            jobs_of_operation(session.sparkContext) as jobs,
         ):
             stopper = _Stopper(work, jobs)
             with work.stopping(stopper.request_stop) as is_stopping:

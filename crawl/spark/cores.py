@@ -115,8 +115,9 @@ def cores_request(
         return CoresRequest(executors * _slots(cores, settings), Arrival.SOON)
     if standalone_addresses(master):
         return CoresRequest(_standalone_slots(settings, standalone), Arrival.SOON)
-    if _is_counting_executors(master) or "spark.executor.instances" in settings:
-        return CoresRequest(_instances(settings) * _executor_slots(settings), Arrival.SOON)
+    if master.startswith(("yarn", "k8s://")) or "spark.executor.instances" in settings:
+        executors = int(settings.get("spark.executor.instances", _FEWEST))
+        return CoresRequest(executors * _executor_slots(settings), Arrival.SOON)
     return CoresRequest(None, Arrival.SOON)
 
 
@@ -174,11 +175,7 @@ def task_slots(spark: SparkSession, notice: Callable[[str], None]) -> int:
     now = clock.monotonic()
     until = _waits_until.setdefault(context, now + waiting_seconds(cluster.settings))
     return await_slots(
-        cluster,
-        max(0.0, until - now),
-        notice=notice,
-        monotonic=clock.monotonic,
-        sleep=time.sleep,
+        cluster, max(0.0, until - now), notice=notice, monotonic=clock.monotonic, sleep=time.sleep
     )
 
 
@@ -228,14 +225,6 @@ def _whole_executors(cores: int, settings: Mapping[str, str]) -> int:
     if "spark.executor.cores" not in settings:
         return _slots(cores, settings)
     return max(1, cores // int(settings["spark.executor.cores"])) * _executor_slots(settings)
-
-
-def _is_counting_executors(master: str) -> bool:
-    return master.startswith(("yarn", "k8s://"))
-
-
-def _instances(settings: Mapping[str, str]) -> int:
-    return int(settings.get("spark.executor.instances", _FEWEST))
 
 
 def _executor_slots(settings: Mapping[str, str]) -> int:

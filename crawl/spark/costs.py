@@ -26,15 +26,8 @@ _PATIENCE_MS = 10_000
 """The store is told of the end of tasks by a queue, which is empty within a millisecond unless the
 machine is very busy."""
 
-_UNKNOWN = EngineCosts(
-    jobs=None,
-    stages=None,
-    tasks=None,
-    retried_tasks=None,
-    bytes_exchanged=None,
-    result_bytes=None,
-    largest_result_bytes=None,
-)
+_COUNTED = ("jobs", "stages", "tasks", "retried_tasks", "bytes_exchanged", "result_bytes")
+_UNKNOWN = EngineCosts(**dict.fromkeys((*_COUNTED, "largest_result_bytes")))
 
 _log = logging.getLogger(__name__)
 
@@ -101,7 +94,10 @@ def _group_costs(context: SparkContext, group: str) -> EngineCosts:
 def _stage_costs(context: SparkContext, store: Any, stage: int) -> EngineCosts:
     """All attempts of a stage; one whose output was there already has cost nothing."""
     gateway: Any = context._gateway
-    every_task, no_quantiles = gateway.jvm.java.util.ArrayList(), _no_doubles(gateway)
+    every_task, no_quantiles = (
+        gateway.jvm.java.util.ArrayList(),
+        gateway.new_array(gateway.jvm.double, 0),
+    )
     attempts = _elements(store.stageData(stage, False, every_task, False, no_quantiles))
     total = EngineCosts()
     for attempt in attempts:
@@ -118,10 +114,6 @@ def _stage_costs(context: SparkContext, store: Any, stage: int) -> EngineCosts:
             result_bytes=int(attempt.resultSize()),
         )
     return total
-
-
-def _no_doubles(gateway: Any) -> Any:
-    return gateway.new_array(gateway.jvm.double, 0)
 
 
 def _elements(sequence: Any) -> list[Any]:

@@ -11,7 +11,7 @@ and never of their product.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import InitVar, dataclass, field
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 import numpy as np
@@ -31,22 +31,11 @@ from crawl.spark.exchange_worker import (
     SourceSender,
 )
 from crawl.spark.faults import Attempt, ChangedRows, without_faults
-from crawl.spark.progress import Showing
-from crawl.spark.shuffle import SparkShuffle
-from crawl.tables.exchange import (
-    Addressed,
-    Block,
-    BlockSource,
-    Exchange,
-    OfTuple,
-    Outbox,
-    Received,
-)
+from crawl.tables.exchange import Addressed, Block, Exchange, OfTuple, Outbox, Received
 from crawl.telemetry.task import ObservedTasks, observe_tasks
 
 if TYPE_CHECKING:
     from pyspark import RDD
-    from pyspark.sql import SparkSession
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -85,27 +74,6 @@ class Shuffle(Protocol):
     def run(self, rows: Any, partitions: list[int], tasks: int, step: str) -> list[Any]: ...
 
 
-def exchange_on_spark(
-    spark: SparkSession,
-    function: Callable[[Task, Outbox], Result],
-    tasks: Sequence[Task],
-    destinations: int,
-    step: str,
-    sources: Sequence[BlockSource] = (),
-    *,
-    rows: int | None = None,
-    quiet: bool = False,
-    showing: Showing | None = None,
-) -> Exchange[Result]:
-    """The exchange of `Runner.exchange`."""
-    rdds = [source for source in sources if isinstance(source, RddSource)]
-    assert len(rdds) == len(sources)
-    shuffle = SparkShuffle(spark, quiet, [source.explain for source in rdds], showing)
-    most = most_partitions(spark.sparkContext.defaultParallelism, rows)
-    blocks = [source.blocks for source in rdds]
-    return exchange_by(shuffle, function, tasks, destinations, step, blocks, most=most)
-
-
 def most_partitions(cores: int, rows: int | None) -> int | None:
     """How many partitions an exchange of so many rows has at most; None: as many as wanted."""
     return None if rows is None else max(cores, -(-rows // _ROWS_PER_TASK))
@@ -132,35 +100,28 @@ def exchange_by(
     return ShuffledExchange(shuffle, sent, partitions, most, step, work, len(tasks))
 
 
+@dataclass(eq=False)
 class ShuffledExchange(Generic[Result]):
     """An Exchange (crawl/tables/exchange.py) by a shuffle."""
 
-    def __init__(
-        self,
-        shuffle: Shuffle,
-        sent: Sequence[Any],
-        partitions: Partitions,
-        most: int | None,
-        step: str,
-        work: ObservedTasks[Any, Result],
-        tasks: int,
-        before: ShuffledExchange[Any] | None = None,
-    ) -> None:
-        self._shuffle = shuffle
-        self._senders = sum(map(shuffle.partitions_of, sent))
-        self._partitions = partitions
-        self._most = most
-        self._step = step
-        self._work = work
-        self._tasks = tasks
-        self._before = before
-        self._shuffled = shuffle.shuffled(sent, partitions.last + 1)
-        self._arrived: Arrived | None = None
-        self._results: list[Result] = []
+    shuffle: Shuffle
+    sent: InitVar[Sequence[Any]]
+    partitions: Partitions
+    most: int | None
+    step: str
+    work: ObservedTasks[Any, Result]
+    tasks: int
+    before: ShuffledExchange[Any] | None = None
+    _arrived: Arrived | None = field(default=None, init=False)
+    _results: list[Result] = field(default_factory=list, init=False)
+
+    def __post_init__(self, sent: Sequence[Any]) -> None:
+        self._senders = sum(map(self.shuffle.partitions_of, sent))
+        self._shuffled = self.shuffle.shuffled(sent, self.partitions.last + 1)
 
     def results(self) -> list[Result]:
         if self._arrived is None:
-            self._run(Attempt(_nobody), {}, self._step)
+            self._run(Attempt(_nobody), {}, self.step)
         return self._results
 
     def row_counts(self) -> npt.NDArray[np.int64]:
@@ -169,10 +130,7 @@ class ShuffledExchange(Generic[Result]):
         return self._arrived.rows
 
     def run(
-        self,
-        function: Callable[[Task, Received], Any],
-        tasks: Sequence[Addressed[Task]],
-        step: str,
+        self, function: Callable[[Task, Received], Any], tasks: Sequence[Addressed[Task]], step: str
     ) -> list[Any]:
         if not tasks and self._arrived is not None:
             return []
@@ -193,11 +151,11 @@ class ShuffledExchange(Generic[Result]):
     ) -> ShuffledExchange[Any]:
         work = observe_tasks(OfTuple(function), step, away=True)
         received, for_all = self._with_tasks(self._addressed(tasks))
-        partitions = Partitions.of(destinations, self._most)
+        partitions = Partitions.of(destinations, self.most)
         sender = Sender(Attempt(work.function), partitions)
-        sent = self._shuffle.mapped(received, Forwarder(sender, for_all, self._partitions))
+        sent = self.shuffle.mapped(received, Forwarder(sender, for_all, self.partitions))
         return ShuffledExchange(
-            self._shuffle, [sent], partitions, self._most, step, work, len(tasks), self
+            self.shuffle, [sent], partitions, self.most, step, work, len(tasks), self
         )
 
     def _addressed(self, tasks: Sequence[Addressed[Any]]) -> dict[int, DestinationTask]:
@@ -220,9 +178,9 @@ class ShuffledExchange(Generic[Result]):
         size = sum(len(each.task) for each in tasks.values())
         if size <= _TASK_BYTES_FOR_ALL:
             return self._shuffled, tasks
-        placed = [(self._partitions(destination), task) for destination, task in tasks.items()]
-        count = self._partitions.last + 1
-        return self._shuffle.beside(self._shuffled, placed, count, size), {}
+        placed = [(self.partitions(destination), task) for destination, task in tasks.items()]
+        count = self.partitions.last + 1
+        return self.shuffle.beside(self._shuffled, placed, count, size), {}
 
     def _run(
         self, attempt: Attempt[Any, Any], tasks: Mapping[int, DestinationTask], step: str
@@ -230,11 +188,11 @@ class ShuffledExchange(Generic[Result]):
         """What the tasks answer; what became of the senders is heard in the same job, where it
         is not known yet."""
         rows, for_all = self._with_tasks(tasks)
-        received = self._shuffle.mapped(rows, Receiver(attempt, for_all, self._partitions))
-        partitions = list(dict.fromkeys(map(self._partitions, tasks)))
+        received = self.shuffle.mapped(rows, Receiver(attempt, for_all, self.partitions))
+        partitions = list(dict.fromkeys(map(self.partitions, tasks)))
         if self._arrived is None:
-            partitions.append(self._partitions.last)
-        found = self._shuffle.run(received, partitions, len(partitions) + self._all_senders(), step)
+            partitions.append(self.partitions.last)
+        found = self.shuffle.run(received, partitions, len(partitions) + self._all_senders(), step)
         if self._arrived is None:
             self._hear(found.pop())
         return {answer.destination: answer for answer in found}
@@ -243,21 +201,21 @@ class ShuffledExchange(Generic[Result]):
         """The tasks that have to send before anybody can receive."""
         if self._arrived is not None:
             return 0
-        return self._senders + (0 if self._before is None else self._before._all_senders())
+        return self._senders + (0 if self.before is None else self.before._all_senders())
 
     def _hear(self, arrived: Arrived) -> None:
         """Takes note of what became of the senders, and raises what one of them raised."""
-        before = self._before
+        before = self.before
         if before is not None and before._arrived is None:
             assert arrived.before is not None
             before._hear(arrived.before)
         results = without_faults(arrived.results)
-        if len(results) != self._tasks:
-            raise ChangedRows(f"{self._step}: {len(results)} of {self._tasks} tasks have sent")
+        if len(results) != self.tasks:
+            raise ChangedRows(f"{self.step}: {len(results)} of {self.tasks} tasks have sent")
         if before is not None:
             assert before._arrived is not None
             before._arrived.require_read(arrived.read)
-        self._results = self._work.results(results)
+        self._results = self.work.results(results)
         self._arrived = arrived
 
 

@@ -97,8 +97,7 @@ class SentRows:
     @classmethod
     def of(cls, rows: Mapping[int, int]) -> SentRows:
         return cls(
-            np.fromiter(rows, np.int32, len(rows)),
-            np.fromiter(rows.values(), np.int64, len(rows)),
+            np.fromiter(rows, np.int32, len(rows)), np.fromiter(rows.values(), np.int64, len(rows))
         )
 
 
@@ -171,13 +170,13 @@ def _worker(faults: FaultPolicy) -> Iterator[None]:
         yield
 
 
+@dataclass(frozen=True, slots=True)
 class Sender:
     """The tasks of a partition, with what they send. The first fault ends them: whoever reads
     learns of that one, and all others that would be left have higher numbers."""
 
-    def __init__(self, attempt: Attempt[Any, Any], partitions: Partitions) -> None:
-        self.attempt = attempt
-        self.partitions = partitions
+    attempt: Attempt[Any, Any]
+    partitions: Partitions
 
     def __call__(self, _: int, dealt: Iterable[list[NumberedTask]]) -> Iterator[Placed]:
         with _worker(self.attempt.faults):
@@ -258,26 +257,21 @@ class _Inbox:
         return received
 
 
+@dataclass(frozen=True, slots=True)
 class Receiver:
     """The tasks of a partition's destinations; or what became of the senders."""
 
-    def __init__(
-        self,
-        attempt: Attempt[Any, Any],
-        tasks: Mapping[int, DestinationTask],
-        partitions: Partitions,
-    ) -> None:
-        self._attempt = attempt
-        self._tasks = tasks
-        self._partitions = partitions
+    attempt: Attempt[Any, Any]
+    tasks: Mapping[int, DestinationTask]
+    partitions: Partitions
 
     def __call__(self, partition: int, items: Iterable[Item]) -> Iterator[Answer | Arrived]:
-        with _worker(self._attempt.faults):
-            if partition == self._partitions.last:
-                yield Arrived.of(items, self._partitions.destinations)
+        with _worker(self.attempt.faults):
+            if partition == self.partitions.last:
+                yield Arrived.of(items, self.partitions.destinations)
                 return
-            inbox = _Inbox.read(items, self._tasks)
-            for destination in self._partitions.destinations_of(partition):
+            inbox = _Inbox.read(items, self.tasks)
+            for destination in self.partitions.destinations_of(partition):
                 task = inbox.tasks.get(destination)
                 if task is None:
                     continue
@@ -285,36 +279,34 @@ class Receiver:
                     yield Answer(destination, 0, inbox.failed.fault)
                     continue
                 received = inbox.take(task)
-                result = self._attempt.one((pickle.loads(task.task), received))
+                result = self.attempt.one((pickle.loads(task.task), received))
                 yield Answer(destination, received.total_rows, result)
 
 
+@dataclass(frozen=True, slots=True)
 class Forwarder:
     """The tasks of a partition's destinations send on. What became of the senders before goes to
     where the driver looks for what became of these."""
 
-    def __init__(
-        self, sender: Sender, tasks: Mapping[int, DestinationTask], before: Partitions
-    ) -> None:
-        self._sender = sender
-        self._tasks = tasks
-        self._before = before
+    sender: Sender
+    tasks: Mapping[int, DestinationTask]
+    before: Partitions
 
     def __call__(self, partition: int, items: Iterable[Item]) -> Iterator[Placed]:
-        with _worker(self._sender.attempt.faults):
-            if partition == self._before.last:
-                arrived = Arrived.of(items, self._before.destinations)
-                yield self._sender.partitions.last, arrived
+        with _worker(self.sender.attempt.faults):
+            if partition == self.before.last:
+                arrived = Arrived.of(items, self.before.destinations)
+                yield self.sender.partitions.last, arrived
                 return
-            inbox = _Inbox.read(items, self._tasks)
-            here = self._before.destinations_of(partition)
+            inbox = _Inbox.read(items, self.tasks)
+            here = self.before.destinations_of(partition)
             tasks = [inbox.tasks[destination] for destination in here if destination in inbox.tasks]
             for task in sorted(tasks, key=lambda each: each.number):
                 if inbox.failed is not None:
-                    yield from self._sender.fail(task.number, inbox.failed.fault)
+                    yield from self.sender.fail(task.number, inbox.failed.fault)
                     return
                 received = inbox.take(task)
                 read = task.destination, received.total_rows
                 given = pickle.loads(task.task)
-                if (yield from self._sender.send(task.number, given, received, read=read)):
+                if (yield from self.sender.send(task.number, given, received, read=read)):
                     return

@@ -12,14 +12,8 @@ from collections.abc import Mapping
 from crawl.spark.master import is_local
 
 _SETTINGS = (
-    "AWS_ENDPOINT_URL",
-    "AWS_ENDPOINT_URL_S3",
-    "AWS_REGION",
-    "AWS_DEFAULT_REGION",
-    "AWS_MAX_ATTEMPTS",
-    "AWS_RETRY_MODE",
-    "AWS_EC2_METADATA_DISABLED",
-    "HADOOP_USER_NAME",
+    *("AWS_ENDPOINT_URL", "AWS_ENDPOINT_URL_S3", "AWS_REGION", "AWS_DEFAULT_REGION"),
+    *("AWS_MAX_ATTEMPTS", "AWS_RETRY_MODE", "AWS_EC2_METADATA_DISABLED", "HADOOP_USER_NAME"),
 )
 _CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN")
 """As Spark's own connector does it. YARN and Kubernetes show what they are told to many, and

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import logging
 import re
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException, PySparkException
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import StructType
 
 from crawl.errors import CrawlError, UsageError
 from crawl.model.table import Table
@@ -17,7 +19,7 @@ from crawl.model.tables import CRAWLDB
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr_guard import refuse_forbidden
 from crawl.spark.query_blocks import blocks_of
-from crawl.spark.source import FORMAT, register
+from crawl.spark.source import stored_rows
 from crawl.spark.source_tables import CRAWLDB_COLUMNS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
@@ -31,16 +33,21 @@ logging.getLogger("SQLQueryContextLogger").disabled = True
 
 def check_expression(spark: SparkSession, expr: str, table: Table = CRAWLDB_COLUMNS) -> str:
     """The expression, or UsageError with Spark's reason in one line."""
-    refuse_forbidden("--expr", expr)
-    try:
-        condition = spark.createDataFrame([], table.spark_ddl).where(expr)
-        _ = condition.schema
-    except (ParseException, AnalysisException) as error:
-        columns = ", ".join(table.names)
-        raise UsageError(
-            f"--expr {expr!r}: {reason_of(str(error))} (columns: {columns})"
-        ) from error
+    checked_schema(spark, "--expr", expr, table, lambda rows: rows.where(expr))
     return expr
+
+
+def checked_schema(
+    spark: SparkSession, name: str, expr: str, table: Table, plan: Callable[[DataFrame], DataFrame]
+) -> StructType:
+    """The columns of what `plan` makes of the table by an expression; UsageError with Spark's
+    reason in one line, where it makes none."""
+    refuse_forbidden(name, expr)
+    try:
+        return plan(spark.createDataFrame([], table.spark_ddl)).schema
+    except (ParseException, AnalysisException) as error:
+        reason, columns = reason_of(str(error)), ", ".join(table.names)
+        raise UsageError(f"{name} {expr!r}: {reason} (columns: {columns})") from error
 
 
 def reason_of(said: str) -> str:
@@ -62,10 +69,8 @@ def matching_rows(
     """The rows that the expression holds for, sent to their slices when somebody receives; without
     `slices` each file is one."""
     places = (slices or Slices.of(snapshot, snapshot.buckets)).row_places
-
-    register(spark)
-    records = spark.read.format(FORMAT).option("table", table).option("snapshot", snapshot.number)
-    chosen = records.load(crawl_dir.folder.address).where(expr).select("_bucket", "_row")
+    records = stored_rows(spark, crawl_dir.folder.address, table, snapshot.number)
+    chosen = records.where(expr).select("_bucket", "_row")
     try:
         # plans the query, which works out what is constant in it
         sent = blocks_of(chosen, partial(send_matching, places))

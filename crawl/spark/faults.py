@@ -163,9 +163,7 @@ def without_faults(outcomes: Iterable[Any]) -> list[Any]:
 
 @contextmanager
 def reported_faults(
-    spark: SparkSession,
-    step: str,
-    explain: Sequence[Callable[[str], CrawlError | None]] = (),
+    spark: SparkSession, step: str, explain: Sequence[Callable[[str], CrawlError | None]] = ()
 ) -> Iterator[None]:
     """Raises the CrawlError for which Spark gives up on a task; or what one of `explain` makes of
     what Spark says; else TaskError. Ctrl-C stays what it is, also where the JVM does not answer

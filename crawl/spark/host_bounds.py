@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import AnalysisException, ParseException, PySparkException
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.types import NumericType
 
@@ -17,10 +17,9 @@ from crawl.errors import UsageError
 from crawl.model.arrow import as_array
 from crawl.model.derived_tables import HOSTDB
 from crawl.spark.exchange import RddSource
-from crawl.spark.expr import explain_failure, reason_of
-from crawl.spark.expr_guard import refuse_forbidden
+from crawl.spark.expr import checked_schema, explain_failure, reason_of
 from crawl.spark.query_blocks import blocks_of
-from crawl.spark.source import FORMAT, register
+from crawl.spark.source import stored_rows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
 from crawl.tables.exchange import BlockSource, Outbox
@@ -43,11 +42,7 @@ def host_bounds(
 
 
 def values_of_host(
-    spark: SparkSession,
-    directory: CrawlDir,
-    given: Mapping[str, str],
-    hostdb: Snapshot,
-    host: str,
+    spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], hostdb: Snapshot, host: str
 ) -> tuple[float | None, float | None]:
     """What the expressions give for one host: its bound and its pause in ms. Raises UsageError as
     `host_bounds` does."""
@@ -65,17 +60,9 @@ def values_of_host(
 
 
 def _check(spark: SparkSession, name: str, expr: str) -> None:
-    refuse_forbidden(name, expr)
-    try:
-        values = spark.createDataFrame([], HOSTDB.spark_ddl).selectExpr(
-            "host", f"({expr}) AS value"
-        )
-        kind = values.schema["value"].dataType
-    except (ParseException, AnalysisException) as error:
-        columns = ", ".join(HOSTDB.names)
-        raise UsageError(
-            f"{name} {expr!r}: {reason_of(str(error))} (columns: {columns})"
-        ) from error
+    columns = ("host", f"({expr}) AS value")
+    schema = checked_schema(spark, name, expr, HOSTDB, lambda hosts: hosts.selectExpr(*columns))
+    kind = schema["value"].dataType
     if not isinstance(kind, NumericType):
         raise UsageError(f"{name} {expr!r} gives {kind.simpleString()}, not a number")
 
@@ -101,8 +88,6 @@ def _values(
     spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], hostdb: Snapshot
 ) -> DataFrame:
     """Of each host its bound and its pause; NULL where no expression says."""
-    register(spark)
-    hosts = spark.read.format(FORMAT).option("table", HOSTDB.name).option("snapshot", hostdb.number)
     columns = [
         f"CAST(({given.get(each.name, 'NULL')}) AS DOUBLE) AS {alias}"
         for each, alias in (
@@ -110,7 +95,8 @@ def _values(
             (GENERATE_FETCH_DELAY_EXPR, "delay_ms"),
         )
     ]
-    return hosts.load(directory.folder.address).selectExpr("host", *columns)
+    hosts = stored_rows(spark, directory.folder.address, HOSTDB.name, hostdb.number)
+    return hosts.selectExpr("host", *columns)
 
 
 def _send(send: Send, router: Router, rows: pa.Table, outbox: Outbox) -> None:

@@ -89,14 +89,21 @@ def version_of(home: Path) -> int | None:
 
 
 def _version_printed_by(java: Path) -> int | None:
+    code, text = _asked(java)
+    found = _VERSION_TEXT.search(text)
+    return _major(found) if found and code == 0 else None
+
+
+def _asked(java: Path, *options: str) -> tuple[int | None, str]:
+    """The exit code of a Java that is asked for its version, and what it prints; no code where
+    it does not run."""
     try:
         finished = subprocess.run(
-            [java, "-version"], capture_output=True, text=True, timeout=30, check=False
+            [java, *options, "-version"], capture_output=True, text=True, timeout=30, check=False
         )
     except (OSError, subprocess.SubprocessError):
-        return None
-    found = _VERSION_TEXT.search(finished.stderr + finished.stdout)
-    return _major(found) if found and finished.returncode == 0 else None
+        return None, ""
+    return finished.returncode, finished.stderr + finished.stdout
 
 
 def _major(found: re.Match[str]) -> int:
@@ -124,17 +131,8 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 
 def _home_printed_by(java: Path) -> Path | None:
-    try:
-        finished = subprocess.run(
-            [java, "-XshowSettings:properties", "-version"],
-            capture_output=True,
-            text=True,
-            timeout=30,
-            check=False,
-        )
-    except (OSError, subprocess.SubprocessError):
-        return None
-    found = re.search(r"java\.home = (.+)", finished.stderr + finished.stdout)
+    _, text = _asked(java, "-XshowSettings:properties")
+    found = re.search(r"java\.home = (.+)", text)
     return Path(found.group(1).strip()) if found else None
 
 

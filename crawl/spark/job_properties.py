@@ -12,7 +12,7 @@ import logging
 import threading
 import uuid
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,6 @@ from crawl.errors import Cancelled
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
-    from pyspark.sql import SparkSession
 
 _log = logging.getLogger(__name__)
 
@@ -76,11 +75,6 @@ def jobs_of_operation(context: SparkContext) -> Iterator[OperationJobs]:
     begun = OperationJobs(context)
     with begun.working():
         yield begun
-
-
-def jobs_of_session(session: SparkSession) -> AbstractContextManager[OperationJobs]:
-    """The same by the session."""
-    return jobs_of_operation(session.sparkContext)
 
 
 def new_group(step: str) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING
 
 from crawl.clock import SystemClock
 from crawl.spark.costs import add_costs
@@ -59,7 +59,6 @@ def progress(
     *,
     quiet: bool = False,
     showing: Showing | None = None,
-    stream: TextIO | None = None,
 ) -> Iterator[None]:
     """Shows how far the Spark jobs started inside are, and names them `step`.
 
@@ -70,19 +69,14 @@ def progress(
     context = spark.sparkContext
     group = new_group(step)
     with job_group(context, group, describe_step(step)):
-        with nullcontext() if quiet else _shown(context, group, step, total_tasks, showing, stream):
+        with nullcontext() if quiet else _shown(context, group, step, total_tasks, showing):
             yield
         add_costs(context, group, step)
 
 
 @contextmanager
 def _shown(
-    context: SparkContext,
-    group: str,
-    step: str,
-    total_tasks: int,
-    showing: Showing | None,
-    stream: TextIO | None,
+    context: SparkContext, group: str, step: str, total_tasks: int, showing: Showing | None
 ) -> Iterator[None]:
     clock = SystemClock()
     started = clock.monotonic()
@@ -94,7 +88,7 @@ def _shown(
         with showing(step, look):
             yield
         return
-    display = display_on(sys.stderr if stream is None else stream, step)
+    display = display_on(sys.stderr, step)
     with shown_progress(display, look, poll_seconds=POLL_SECONDS):
         yield
 

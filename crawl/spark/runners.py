@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 from crawl.config import Config
 from crawl.spark.jvm_death import JVMDied, jvm_deaths_told
 from crawl.spark.master import is_submitted
-from crawl.tables.runner import InProcess, Runner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,23 +39,6 @@ class SparkOptions:
                 spark = taken.enter_context(shared_session(name, config, self.master))
             with jvm_deaths_told():
                 yield spark
-
-    @contextmanager
-    def runner(
-        self, name: str, config: Config, *, rows: int | None = None, quiet: bool = False
-    ) -> Iterator[Runner]:
-        """A Runner on Spark; on this process where `rows` says that this is quicker, and
-        nobody has asked for a cluster.
-
-        `quiet`: the command tells its progress itself.
-        """
-        if self.is_small(rows):
-            yield InProcess(threads=os.cpu_count() or 1)
-            return
-        from crawl.spark.tasks import SparkRunner
-
-        with self.session(name, config) as spark:
-            yield SparkRunner(spark, quiet=quiet or self.quiet)
 
     def is_small(self, rows: int | None) -> bool:
         """Whether a read of so many rows is quicker in this process, and nobody has asked for

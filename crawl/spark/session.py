@@ -20,6 +20,7 @@ from zipfile import ZipFile
 
 from crawl.clock import SystemClock
 from crawl.errors import EnvironmentFault
+from crawl.spark import needs
 from crawl.spark.class_archive import archive_options, forget_archive
 from crawl.spark.code_archive import code_archives, named_archives, note_sent
 from crawl.spark.costs import MAX_RESULT_SIZE
@@ -29,19 +30,6 @@ from crawl.spark.jvm_death import death_of, forget_dead_jvm, jvm_deaths_told, la
 from crawl.spark.jvm_process import JvmProcess, watched_start
 from crawl.spark.log_file import new_log_file
 from crawl.spark.master import check_master, is_local, is_submitted
-from crawl.spark.needs import (
-    ARROW,
-    BYPASS_MERGE,
-    KRYO,
-    SERIALIZER,
-    SPECULATION,
-    TIME_ZONE,
-    WORKER_REUSE,
-    refuse_other_jvm,
-    refuse_wrong,
-    remarks_on,
-    tell,
-)
 from crawl.spark.process_state import changed_environment, own_interrupts
 from crawl.telemetry.settings import Settings
 
@@ -75,22 +63,22 @@ _JSON_LOG = {
 
 _EVERYWHERE = {
     # Times are UTC milliseconds in every table; what Spark prints must agree.
-    TIME_ZONE: "UTC",
+    needs.TIME_ZONE: "UTC",
     # Python meets Spark in Arrow batches, never row by row.
-    ARROW: "true",
+    needs.ARROW: "true",
     # A Python worker that has imported pyarrow serves all its executor's tasks.
-    WORKER_REUSE: "true",
+    needs.WORKER_REUSE: "true",
     # An exchange sends blocks to as many destinations as there are buckets. By default a task
     # writes a file for each of up to 200, which took four times the CPU of one sorted file
     # (64 × 64 blocks), and only Kryo's bytes can be sorted without being read again.
-    BYPASS_MERGE: "1",
-    SERIALIZER: KRYO,
+    needs.BYPASS_MERGE: "1",
+    needs.SERIALIZER: needs.KRYO,
     # The tasks of one job may return so much to the driver, or it fails: Spark's own default,
     # stated because it bounds a crawl. They return names of files and counts, some kilobytes each,
     # and rows go from task to task: `crawl status --phases` tells how much it was.
     MAX_RESULT_SIZE: "1g",
     # Two attempts of a fetch at once would be impolite.
-    SPECULATION: "false",
+    needs.SPECULATION: "false",
     # Spark's own readers know S3 as s3a; the connector is the user's to add
     "spark.hadoop.fs.s3.impl": "org.apache.hadoop.fs.s3a.S3AFileSystem",
 }
@@ -110,11 +98,7 @@ _LOCAL = {
 
 
 def open_session(
-    name: str,
-    config: Config,
-    *,
-    master: str | None = None,
-    log_file: Path | None = None,
+    name: str, config: Config, *, master: str | None = None, log_file: Path | None = None
 ) -> SparkSession:
     """The session called `name`; stop it with `.stop()` or use it in a `with`.
 
@@ -182,8 +166,8 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
         conf.setMaster(check_master(master))
     elif named.startswith("spark://") or is_local(named):
         conf.setMaster(check_master(named))  # of which a local one gives a task several tries
-    refuse_wrong(conf.get)
-    tell(remarks_on(conf.get))
+    needs.refuse_wrong(conf.get)
+    needs.tell(needs.remarks_on(conf.get))
     with own_interrupts(), _start_errors_explained("see Spark's log above"):
         return _hushed(SparkSession.builder.config(conf=conf).getOrCreate())
 
@@ -198,20 +182,15 @@ def _hushed(session: SparkSession) -> SparkSession:
     return session
 
 
-def _launched(
-    name: str,
-    config: Config,
-    master: str | None,
-    log_file: Path | None,
-) -> SparkSession:
+def _launched(name: str, config: Config, master: str | None, log_file: Path | None) -> SparkSession:
     master = check_master(master or "local[*]")
     chosen = config.spark_settings()
     code = named_archives(chosen.pop(_CODE, ""))
     is_sent_here = not code and not is_local(master)
     if is_sent_here:
         code = [str(archive) for archive in code_archives(config)]
-    refuse_wrong({**_EVERYWHERE, **chosen}.get)
-    refuse_other_jvm(chosen, _of_running_jvm("started_with"))
+    needs.refuse_wrong({**_EVERYWHERE, **chosen}.get)
+    needs.refuse_other_jvm(chosen, _of_running_jvm("started_with"))
     java = find_java()
     log = _of_running_jvm("log_file") or log_file or new_log_file(SystemClock())
 
@@ -222,7 +201,7 @@ def _launched(
         settings |= _JSON_LOG
     settings |= chosen
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
-    tell(remarks_on(settings.get))
+    needs.tell(needs.remarks_on(settings.get))
     with changed_environment(_variables(java, master, chosen)), own_interrupts():
         log_lines = _json_lines() if has_json_log else []
         gateway = _gateway(java, settings, log, log_lines, quick=is_local(master))

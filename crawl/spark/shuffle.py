@@ -9,6 +9,7 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from crawl.errors import CrawlError
@@ -17,7 +18,7 @@ from crawl.spark.faults import reported_faults
 from crawl.spark.progress import Showing, progress
 
 if TYPE_CHECKING:
-    from pyspark import RDD
+    from pyspark import RDD, SparkContext
     from pyspark.sql import SparkSession
 
 _BATCH_BYTES = 1 << 20
@@ -32,21 +33,18 @@ _PARTITION = struct.Struct("!q")
 """A long as Java reads it."""
 
 
+@dataclass(frozen=True, slots=True)
 class SparkShuffle:
     """Steps of an exchange on the executors of a session."""
 
-    def __init__(
-        self,
-        spark: SparkSession,
-        quiet: bool,
-        explain: Sequence[Callable[[str], CrawlError | None]] = (),
-        showing: Showing | None = None,
-    ) -> None:
-        self._spark = spark
-        self._context = spark.sparkContext
-        self._quiet = quiet
-        self._showing = showing
-        self._explain = tuple(explain)
+    spark: SparkSession
+    quiet: bool
+    explain: Sequence[Callable[[str], CrawlError | None]] = ()
+    showing: Showing | None = None
+
+    @property
+    def _context(self) -> SparkContext:
+        return self.spark.sparkContext
 
     def dealt(self, slices: Sequence[Any]) -> RDD[Any]:
         """A partition for each of these."""
@@ -96,8 +94,8 @@ class SparkShuffle:
     def run(self, rows: RDD[Any], partitions: list[int], tasks: int, step: str) -> list[Any]:
         """What these partitions hold, in this order, which is also the order of start."""
         with (
-            reported_faults(self._spark, step, self._explain),
-            progress(self._spark, step, tasks, quiet=self._quiet, showing=self._showing),
+            reported_faults(self.spark, step, self.explain),
+            progress(self.spark, step, tasks, quiet=self.quiet, showing=self.showing),
         ):
             return list(self._context.runJob(rows, iter, partitions))
 

@@ -40,7 +40,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from pyspark import __version__ as spark_version
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from crawl.errors import EnvironmentFault
 from crawl.model.table import TIMESTAMP, Table
@@ -146,18 +146,16 @@ class PushdownSource(CrawlSource):
     reader_class = PushdownReader
 
 
-def _spark_arrow_type(stored: pa.DataType) -> pa.DataType:
-    """The type as Spark takes it: its timestamps are in microseconds."""
-    return pa.timestamp("us", tz="UTC") if stored == TIMESTAMP else stored
-
-
 def _arrow_schema(table: Table, schema: StructType) -> pa.Schema:
     """The columns that Spark wants, by the types of the table."""
     types = {column.name: column.type for column in table.columns}
     fields = []
     for field in schema.fields:
         require_column(field.name, types, table.name)
-        fields.append(pa.field(field.name, _spark_arrow_type(types[field.name]), field.nullable))
+        stored = types[field.name]
+        # Spark's timestamps are in microseconds
+        kind = pa.timestamp("us", tz="UTC") if stored == TIMESTAMP else stored
+        fields.append(pa.field(field.name, kind, field.nullable))
     return pa.schema(fields)
 
 
@@ -169,6 +167,13 @@ def register(spark: SparkSession) -> None:
     spark.dataSource.register(PushdownSource)
     # Spark refuses a reader that takes conditions where this is not said
     spark.conf.set(_PUSHDOWN, "true")
+
+
+def stored_rows(spark: SparkSession, address: str, table: str, snapshot: int) -> DataFrame:
+    """The rows of a snapshot of a table."""
+    register(spark)
+    reader = spark.read.format(FORMAT).option("table", table).option("snapshot", snapshot)
+    return reader.load(address)
 
 
 def _pushes_rightly(spark: SparkSession) -> bool:

@@ -30,32 +30,17 @@ SEGMENT = "segment"
 CRAWLDB_COLUMNS = with_status_names(CRAWLDB)
 """The columns of the CrawlDb as a condition sees them."""
 
-_CRAWLDB = Table(
-    "crawldb",
-    (
-        *CRAWLDB_COLUMNS.columns,
-        Column(BUCKET, pa.int32(), "the record's bucket"),
-        Column(ROW, pa.int64(), "its place in the bucket"),
-    ),
-)
-_HOSTDB = Table(
-    "hostdb",
-    (
-        *HOSTDB.columns,
-        Column(BUCKET, pa.int32(), "the host's bucket"),
-        Column(ROW, pa.int64(), "its place in the bucket"),
-    ),
-)
-_SEGMENT_TABLES = {
-    part: Table(
-        part.removeprefix("crawl_"),
-        (
-            *with_status_names(table).columns,
-            Column(SEGMENT, pa.string(), "the segment that the row is from"),
-        ),
-    )
-    for part, table in SEGMENT_TABLES.items()
-}
+
+def _extended(table: Table, *more: Column) -> Table:
+    """The table as it is read here, with columns that are not stored."""
+    return Table(table.name.removeprefix("crawl_"), (*with_status_names(table).columns, *more))
+
+
+_ROW = Column(ROW, pa.int64(), "its place in the bucket")
+_CRAWLDB = _extended(CRAWLDB, Column(BUCKET, pa.int32(), "the record's bucket"), _ROW)
+_HOSTDB = _extended(HOSTDB, Column(BUCKET, pa.int32(), "the host's bucket"), _ROW)
+_SEGMENT = Column(SEGMENT, pa.string(), "the segment that the row is from")
+_SEGMENT_TABLES = {part: _extended(table, _SEGMENT) for part, table in SEGMENT_TABLES.items()}
 _PARTS = {table.name: part for part, table in _SEGMENT_TABLES.items()}
 TABLES = {table.name: table for table in (_CRAWLDB, HOSTS, _HOSTDB, *_SEGMENT_TABLES.values())}
 """Every table that can be read, by the name that `option("table", …)` takes."""
@@ -143,23 +128,14 @@ def open_files(options: SourceOptions) -> SourceFiles:
     if part is not None:
         return SourceFiles(options.table, tuple(_segment_files(directory, part, options.segment)))
     if options.table is _HOSTDB:
-        hostdb = directory.dataset(HOSTDB)
-        state = require_hostdb(directory)
-        if options.snapshot is not None:
-            state = hostdb.snapshot(options.snapshot)
-        return SourceFiles(
-            options.table, tuple(_bucket_files(hostdb.folder, state.files)), state.buckets
-        )
-    snapshot = directory.require_crawldb()
+        dataset, snapshot = directory.dataset(HOSTDB), require_hostdb(directory)
+    else:
+        dataset, snapshot = directory.crawldb, directory.require_crawldb()
     if options.snapshot is not None:
-        snapshot = directory.crawldb.snapshot(options.snapshot)
+        snapshot = dataset.snapshot(options.snapshot)
     files = snapshot.hosts if options.table is HOSTS else snapshot.files
-    folder = directory.crawldb.folder
-    return SourceFiles(
-        options.table,
-        tuple(_bucket_files(folder, files)),
-        snapshot.buckets,
-    )
+    stored = tuple(_bucket_files(dataset.folder, files))
+    return SourceFiles(options.table, stored, snapshot.buckets)
 
 
 def _bucket_files(folder: Folder, files: Iterable[BucketFile]) -> Iterable[SourceFile]:

@@ -7,12 +7,14 @@ reads and writes files and knows nothing of Spark.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar
 
 from crawl.spark.costs import pickled_tasks
-from crawl.spark.exchange import exchange_on_spark
+from crawl.spark.exchange import RddSource, exchange_by, most_partitions
 from crawl.spark.faults import Attempt, TaskError, reported_faults, without_faults
 from crawl.spark.progress import Showing, progress
+from crawl.spark.shuffle import SparkShuffle
 from crawl.tables.exchange import BlockSource, Exchange, Outbox
 from crawl.telemetry.task import observe_tasks
 
@@ -53,22 +55,20 @@ def run_tasks(
     return work.results(without_faults(outcomes))
 
 
+@dataclass(frozen=True, slots=True)
 class SparkRunner:
     """Runs tasks on the executors of a session: a Runner (crawl/tables/runner.py)."""
 
-    def __init__(
-        self, spark: SparkSession, *, quiet: bool = False, showing: Showing | None = None
-    ) -> None:
-        self._spark = spark
-        self._quiet = quiet
-        self._showing = showing
-        """Tells how far a step is; where there is none, stderr does."""
+    spark: SparkSession
+    quiet: bool = False
+    showing: Showing | None = None
+    """Tells how far a step is; where there is none, stderr does."""
 
     def run(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
     ) -> list[Result]:
         return run_tasks(
-            self._spark, function, tasks, step=step, quiet=self._quiet, showing=self._showing
+            self.spark, function, tasks, step=step, quiet=self.quiet, showing=self.showing
         )
 
     def exchange(
@@ -81,14 +81,10 @@ class SparkRunner:
         *,
         rows: int | None = None,
     ) -> Exchange[Result]:
-        return exchange_on_spark(
-            self._spark,
-            function,
-            tasks,
-            destinations,
-            step,
-            sources,
-            rows=rows,
-            quiet=self._quiet,
-            showing=self._showing,
-        )
+        rdds = [source for source in sources if isinstance(source, RddSource)]
+        assert len(rdds) == len(sources)
+        explain = [source.explain for source in rdds]
+        shuffle = SparkShuffle(self.spark, self.quiet, explain, self.showing)
+        most = most_partitions(self.spark.sparkContext.defaultParallelism, rows)
+        blocks = [source.blocks for source in rdds]
+        return exchange_by(shuffle, function, tasks, destinations, step, blocks, most=most)

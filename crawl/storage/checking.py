@@ -16,37 +16,22 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.errors import DamagedFile, StorageError
-from crawl.model import tables
 from crawl.model.derived_tables import ATTACHED
 from crawl.model.table import Table
-from crawl.storage.chunks import CHUNKS, Chunk, is_mark, lost_last_mark, mark_name
+from crawl.model.tables import CRAWLDB, HOSTS
+from crawl.storage import segments
+from crawl.storage.chunks import CHUNKS, Chunk, Piece, is_mark, lost_last_mark, mark_name
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.footer import verify_data
 from crawl.storage.layout import buckets_of
-from crawl.storage.manifest import Snapshot
+from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.parquet import MISSING, StoredTable, each_group
 from crawl.storage.sealed import bears_seal, unseal
 from crawl.storage.sealed_file import SealedCopy, SealedFile
-from crawl.storage.segments import (
-    CONTENT,
-    FETCH,
-    FETCH_HOSTS,
-    GENERATE,
-    PARSE_DATA,
-    PARSE_TEXT,
-    PARSED,
-    Segment,
-)
+from crawl.storage.segments import PartFile, Segment
 from crawl.storage.snapshot import CURRENT, REPORT, SNAPSHOTS, Dataset
 
-_SCHEMAS = {
-    GENERATE: tables.CRAWL_GENERATE,
-    FETCH_HOSTS: tables.FETCH_HOSTS,
-    CONTENT: tables.CONTENT,
-    PARSE_DATA: tables.PARSE_DATA,
-    PARSE_TEXT: tables.PARSE_TEXT,
-}
 STALE_COPY = "a command was killed before it had copied the file that it wrote"
 _THREADS = 8
 _LOOKS = 3
@@ -98,15 +83,11 @@ class CheckedTable:
     """A table file, as what commits it tells of it."""
 
     folder: Folder
-    name: str
-    rows: int
-    bytes: int
+    stored: BucketFile | PartFile | Piece
     path: str
     table: Table
-    bucket: tuple[int, int] | None = None
-    """Of a dataset: which one of how many."""
-    first: str | None = None
-    """Of one of several files of a bucket: the first value of the key's first column."""
+    buckets: int = 0
+    """Of a dataset: how many it has."""
     end: str | None = None
     """Where there is another file behind it: that one's first value."""
 
@@ -181,19 +162,19 @@ class _Checking:
     def segment(self, segment: Segment) -> None:
         where = f"segments/{segment.name}"
         self.sealed(segment.pointer, where, wanted=False)
-        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT):
+        for part in segments.FETCHED:
             self.sealed(segment.manifest_file(part), where, wanted=False)
-        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT, *PARSED):
-            if part not in (PARSE_DATA, PARSE_TEXT, CONTENT, FETCH_HOSTS):
+        for part in (*segments.FETCHED, *segments.PARSED):
+            if part in (segments.GENERATE, segments.FETCH, segments.PARSE):
                 self.report(segment.folder, f"{part}/{REPORT}", where)
             try:
                 manifest = segment.manifest(part)
             except StorageError as error:
-                if part not in (PARSE_DATA, PARSE_TEXT):  # told of crawl_parse
+                if part not in segments.PARSED[1:]:  # told of crawl_parse
                     self.tell(f"{where}/{part}", str(error))
                 continue
             for file in manifest.files if manifest else ():
-                self.table(segment, part, file.path, file.rows, file.bytes)
+                self.table(segment, part, file)
         if not is_fetched(segment):
             for number in parts_begun(segment):
                 self.marks(segment, number)
@@ -204,12 +185,12 @@ class _Checking:
             if fault:
                 self.tell(f"segments/{segment.name}/{path}", fault)
             for table, piece in chunk.all_pieces.items() if chunk else ():
-                self.table(segment, table, piece.path, piece.rows, piece.bytes)
+                self.table(segment, table, piece)
 
-    def table(self, segment: Segment, part: str, name: str, rows: int, size: int) -> None:
-        path = f"segments/{segment.name}/{part}/{name}"
-        kind = _SCHEMAS.get(part, tables.CRAWLDB)
-        self.found[path] = CheckedTable(segment.part_folder(part), name, rows, size, path, kind)
+    def table(self, segment: Segment, part: str, file: PartFile | Piece) -> None:
+        path = f"segments/{segment.name}/{part}/{file.path}"
+        kind = segments.SEGMENT_TABLES.get(part, CRAWLDB)
+        self.found[path] = CheckedTable(segment.part_folder(part), file, path, kind)
 
 
 def check(
@@ -235,20 +216,11 @@ def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[CheckedTable]:
     attached = (
         (files, ATTACHED.get(name, Table(name, ()))) for name, files in snapshot.attached.items()
     )
-    for files, kind in ((snapshot.files, table), (snapshot.hosts, tables.HOSTS), *attached):
+    for files, kind in ((snapshot.files, table), (snapshot.hosts, HOSTS), *attached):
         for file, behind in zip_longest(files, files[1:]):
             is_next = behind is not None and behind.bucket == file.bucket
-            yield CheckedTable(
-                dataset.folder,
-                file.path,
-                file.rows,
-                file.bytes,
-                f"{dataset.name}/{file.path}",
-                kind,
-                bucket=(file.bucket, snapshot.buckets),
-                first=file.first,
-                end=behind.first if is_next else None,
-            )
+            path, end = f"{dataset.name}/{file.path}", behind.first if is_next else None
+            yield CheckedTable(dataset.folder, file, path, kind, snapshot.buckets, end)
 
 
 def _check(directory: CrawlDir, progress: CheckProgress, *, deep: bool) -> CheckResult:
@@ -272,7 +244,7 @@ def _check(directory: CrawlDir, progress: CheckProgress, *, deep: bool) -> Check
             if fault:
                 checking.tell(file.path, fault)
             else:
-                rows += file.rows
+                rows += file.stored.rows
     files_seen = checking.small + len(checking.found)
     return CheckResult(checking.faults, files_seen, rows, checking.leftovers)
 
@@ -280,12 +252,12 @@ def _check(directory: CrawlDir, progress: CheckProgress, *, deep: bool) -> Check
 def fault_of(file: CheckedTable, *, deep: bool = False) -> str:
     """What is wrong with a table file; empty where nothing is."""
     try:
-        size = file.folder.size(file.name)
+        size = file.folder.size(file.stored.path)
         if size is None:
             return MISSING
-        if size != file.bytes:
-            return f"it has {size:,} bytes and should have {file.bytes:,}"
-        with file.folder.open_read(file.name) as stream:
+        if size != file.stored.bytes:
+            return f"it has {size:,} bytes and should have {file.stored.bytes:,}"
+        with file.folder.open_read(file.stored.path) as stream:
             source = StoredTable(stream, file.path)
             fault = _fault_of_footer(source, file)
             if fault or not deep:
@@ -300,8 +272,8 @@ def fault_of(file: CheckedTable, *, deep: bool = False) -> str:
 
 
 def _fault_of_footer(source: StoredTable, file: CheckedTable) -> str:
-    if source.metadata.num_rows != file.rows:
-        return f"it has {source.metadata.num_rows:,} rows and should have {file.rows:,}"
+    if source.metadata.num_rows != file.stored.rows:
+        return f"it has {source.metadata.num_rows:,} rows and should have {file.stored.rows:,}"
     schema, expected = source.schema_arrow, file.table.schema
     for key in file.table.key or expected.names[:1]:
         if key not in schema.names:
@@ -313,20 +285,19 @@ def _fault_of_footer(source: StoredTable, file: CheckedTable) -> str:
 
 
 def _fault_of_rows(source: StoredTable, file: CheckedTable) -> str:
-    key, bucket_by = file.table.key, file.table.bucket_by
+    key, bucket_by, stored = file.table.key, file.table.bucket_by, file.stored
     last: pa.Table | None = None
     for group, rows in enumerate(each_group(source)):
-        if file.bucket is None or rows.num_rows == 0 or not key:
+        if not isinstance(stored, BucketFile) or rows.num_rows == 0 or not key:
             continue
         keys = rows.select(list(key))
         joined = keys if last is None else pa.concat_tables([last, keys])
-        if last is None and file.first is not None and keys[key[0]][0].as_py() != file.first:
-            return f"it should begin with {file.first!r}"
+        if last is None and stored.first is not None and keys[key[0]][0].as_py() != stored.first:
+            return f"it should begin with {stored.first!r}"
         if not _is_sorted([joined[name].combine_chunks() for name in key]):
             return f"row group {group}: {_KEYS.get(key[0], 'rows')} are not in order, or twice"
         last = keys.slice(keys.num_rows - 1)
-        bucket, buckets = file.bucket
-        if bucket_by and not (buckets_of(rows[bucket_by], buckets) == bucket).all():
+        if bucket_by and not (buckets_of(rows[bucket_by], file.buckets) == stored.bucket).all():
             return f"row group {group}: there are {_KEYS.get(bucket_by, 'rows')} of another bucket"
     if (
         last is None
@@ -359,7 +330,7 @@ def _is_sorted(columns: list[pa.Array[Any]]) -> bool:
 def is_fetched(segment: Segment) -> bool:
     """Whether the fetch is complete, so that marks of chunks do not matter any more."""
     try:
-        manifest = segment.manifest(FETCH)
+        manifest = segment.manifest(segments.FETCH)
     except StorageError:
         return False
     return manifest is not None and manifest.complete

@@ -21,12 +21,7 @@ from crawl.errors import StorageError
 from crawl.hints import install
 from crawl.storage.filesystems import hdfs, local_files, object_store
 from crawl.storage.filesystems.addresses import below, is_root
-from crawl.storage.filesystems.counted import (
-    count_read,
-    count_written,
-    counted_reader,
-    size_of,
-)
+from crawl.storage.filesystems.counted import count_read, count_written, counted_reader, size_of
 from crawl.storage.filesystems.fences import Fence, FencedOff
 from crawl.storage.filesystems.kinds import (
     fence_of,
@@ -97,9 +92,7 @@ class Folder:
         return below(self.address, name)
 
     def exists(self, name: str = "") -> bool:
-        file_system, path = self._locate(name)
-        count_io()
-        with self._naming_file(name):
+        with self._asking(name) as (file_system, path):
             if is_store(file_system):
                 return object_store.exists(file_system, path)
             return bool(file_system.exists(path))
@@ -227,9 +220,7 @@ class Folder:
 
     def delete(self, name: str) -> None:
         """Deletes a file or a whole tree; deleting what is not there is no fault."""
-        file_system, path = self._locate(name)
-        count_io()
-        with self._naming_file(name):
+        with self._asking(name) as (file_system, path):
             try:
                 if is_store(file_system):
                     object_store.delete(file_system, path, is_pattern)
@@ -264,9 +255,7 @@ class Folder:
         local disk keep it beside the name that it was to get. Only for whoever knows that
         nobody is writing there now.
         """
-        file_system, path = self._locate(name)
-        count_io()
-        with self._naming_file(name):
+        with self._asking(name) as (file_system, path):
             if is_hdfs(file_system):
                 return int(file_system.drop_unfinished(path))
             if self.is_local():
@@ -278,9 +267,7 @@ class Folder:
 
         Only for cleaning up and for input folders: state is read by manifest.
         """
-        file_system, path = self._locate(name)
-        count_io()
-        with self._naming_file(name):
+        with self._asking(name) as (file_system, path):
             file_system.invalidate_cache()
             try:
                 found = file_system.find(path, detail=True)
@@ -299,9 +286,7 @@ class Folder:
 
     def names(self, name: str = "") -> list[str]:
         """The names directly below, sorted; empty where there is no such folder."""
-        file_system, path = self._locate(name)
-        count_io()
-        with self._naming_file(name):
+        with self._asking(name) as (file_system, path):
             file_system.invalidate_cache()
             try:
                 entries = file_system.ls(path, detail=False)
@@ -317,9 +302,7 @@ class Folder:
 
     def size(self, name: str) -> int | None:
         """A file's size in bytes; None where it is a folder or is not there."""
-        file_system, path = self._locate(name)
-        count_io()
-        with self._naming_file(name):
+        with self._asking(name) as (file_system, path):
             try:
                 details = file_system.info(path)
             except FileNotFoundError as error:
@@ -331,6 +314,14 @@ class Folder:
         with self._naming_file(name):
             file_system, root = _file_system(self.address)
         return file_system, f"{root.rstrip('/')}/{name}" if name else root
+
+    @contextmanager
+    def _asking(self, name: str) -> Iterator[tuple[Any, str]]:
+        """The file system and the path in it, for what counts as one request."""
+        file_system, path = self._locate(name)
+        count_io()
+        with self._naming_file(name):
+            yield file_system, path
 
     @contextmanager
     def _naming_file(self, name: str) -> Iterator[None]:

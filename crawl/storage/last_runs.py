@@ -15,7 +15,8 @@ from collections.abc import Mapping
 
 from crawl.errors import StorageError
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.sealed import seal, unseal
+from crawl.storage.reports import read_if_whole
+from crawl.storage.sealed import seal
 
 LAST_RUNS = "last_runs"
 
@@ -33,13 +34,8 @@ def note_run(crawl_dir: CrawlDir, phase: str, **snapshots: int) -> None:
 
 def last_run(crawl_dir: CrawlDir, phase: str) -> Mapping[str, int] | None:
     """What `note_run` noted last; None where nothing is known of a run."""
-    folder, name = crawl_dir.folder.child(LAST_RUNS), f"{phase}.json"
-    raw = folder.read(name)
-    if raw is None:
-        return None
-    try:
-        noted = unseal(raw, unsealed=False)
-    except ValueError as error:
-        _log.warning("%s is damaged and was passed over: %s", folder.path(name), error)
+    folder = crawl_dir.folder.child(LAST_RUNS)
+    noted = read_if_whole(folder, f"{phase}.json", unsealed=False)
+    if noted is None:
         return None
     return {str(table): number for table, number in noted.items() if type(number) is int}

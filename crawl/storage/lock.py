@@ -22,7 +22,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 
 from crawl.clock import Clock
 from crawl.errors import Locked, StorageError
@@ -39,21 +39,20 @@ ShutOut = Callable[[Folder], None] | None
 """What else is done, with the folder of a new owner, to keep the former one from writing."""
 
 
+@dataclass(eq=False)
 class Lock:
     """A lock that is held."""
 
-    def __init__(
-        self, folder: Folder, name: str, owner: LockOwner, clock: Clock, took_over: str | None
-    ) -> None:
-        self.folder = folder
-        """For small files that only the lock's owner may write: a write fails with Locked when
-        that is somebody else by then."""
-        self._name = name
-        self._clock = clock
-        self._busy = threading.Lock()  # the heartbeat must not tear a file being verified
-        self.owner = owner
-        self.took_over = took_over
-        """Whose lock had to be removed and why, for the user to read."""
+    folder: Folder
+    """For small files that only the lock's owner may write: a write fails with Locked when
+    that is somebody else by then."""
+    name: str
+    owner: LockOwner
+    clock: Clock
+    took_over: str | None
+    """Whose lock had to be removed and why, for the user to read."""
+    # the heartbeat must not tear a file being verified
+    _busy: threading.Lock = field(default_factory=threading.Lock, init=False)
 
     def verify(self) -> None:
         """Raises Locked where somebody forced the lock away: nothing may be published."""
@@ -61,9 +60,9 @@ class Lock:
             self._verify()
 
     def _verify(self) -> None:
-        holder = _look(self.folder, self._name).owner
+        holder = _look(self.folder, self.name).owner
         if holder is None or holder.token != self.owner.token:
-            thief = holder.described(self._clock.now_ms()) if holder else "nobody"
+            thief = holder.described(self.clock.now_ms()) if holder else "nobody"
             raise Locked(
                 f"{self.folder.address}: the lock was taken away while this job ran and is now"
                 f" held by {thief}; nothing was published"
@@ -76,19 +75,19 @@ class Lock:
         """
         with self._busy:
             self._verify()
-            with _changing(self.folder, self._name, self.owner, self._clock) as may:
+            with _changing(self.folder, self.name, self.owner, self.clock) as may:
                 if may:
                     self._verify()
-                    self.owner = replace(self.owner, seen_ms=self._clock.now_ms())
-                    self.folder.write(self._name, _encode(self.owner))
+                    self.owner = replace(self.owner, seen_ms=self.clock.now_ms())
+                    self.folder.write(self.name, _encode(self.owner))
 
     def release(self) -> None:
         try:
-            holder = _look(self.folder, self._name).owner
+            holder = _look(self.folder, self.name).owner
             if holder is not None and holder.token == self.owner.token:
-                self.folder.remove(self._name)
+                self.folder.remove(self.name)
                 # left by whoever died between the removal of a dead lock and the end of the change
-                _remove_dead_change(self.folder, self._name, self._clock)
+                _remove_dead_change(self.folder, self.name, self.clock)
         finally:
             self.folder.fence_open(False)
 
@@ -141,12 +140,7 @@ def require_free(
 
 
 def remove_if_dead(
-    folder: Folder,
-    command: str,
-    clock: Clock,
-    *,
-    stale_after_ms: float,
-    shut_out: ShutOut = None,
+    folder: Folder, command: str, clock: Clock, *, stale_after_ms: float, shut_out: ShutOut = None
 ) -> str | None:
     """Removes the lock of a process that is dead, where there is one; what to tell of it."""
     found = _look(folder, LOCK_NAME)

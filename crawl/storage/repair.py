@@ -9,28 +9,15 @@ Whatever is of no use any more is moved to CRAWL_DIR/quarantine/MOMENT/…, and 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
 from crawl.errors import StorageError
-from crawl.storage.checking import (
-    CheckResult,
-    chunk_marks,
-    is_fetched,
-    parts_begun,
-)
-from crawl.storage.chunks import (
-    CHUNKS,
-    DONE,
-    LAST,
-    Chunk,
-    is_mark,
-    mark_name,
-    restore_last_mark,
-    write_last,
-)
+from crawl.storage import chunks
+from crawl.storage.checking import CheckResult, chunk_marks, is_fetched, parts_begun
+from crawl.storage.chunks import Chunk
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.footer import read_footer
 from crawl.storage.lock import Lock
@@ -41,6 +28,7 @@ from crawl.storage.segments import (
     CONTENT,
     FETCH,
     FETCH_HOSTS,
+    FETCHED,
     GENERATE,
     PARSE,
     PARSED,
@@ -62,7 +50,7 @@ class _SegmentRepair:
     def mend(self, segment: Segment, *, applied: bool) -> None:
         where = f"segments/{segment.name}"
         self.job.reports(where)
-        for part in (GENERATE, FETCH, FETCH_HOSTS, CONTENT, PARSE):
+        for part in (*FETCHED, PARSE):
             file = segment.manifest_file(part)
             try:
                 if file.heal():
@@ -78,7 +66,7 @@ class _SegmentRepair:
         lost = [
             path.split("/")[2]
             for path in self.job.bad - restored
-            if path.startswith(f"{where}/") and (path.endswith(".parquet") or CHUNKS in path)
+            if path.startswith(f"{where}/") and (path.endswith(".parquet") or chunks.CHUNKS in path)
         ]
         fetch_lost = self._is_lost(segment, FETCH) or self._is_lost(segment, CONTENT)
         tables_lost = any(part in (FETCH, CONTENT) for part in lost)
@@ -92,7 +80,7 @@ class _SegmentRepair:
             self._take_back(segment, (segment.pointer.name, segment.pointer.copy))
             if self._can_parse_again(segment):
                 for part in PARSED:
-                    self._set_aside_tables(segment, part)
+                    self._set_aside_tables(segment, part, only_bad=False)
         if fetch_lost or (tables_lost and not applied):
             for part in (FETCH, CONTENT):
                 file = segment.manifest_file(part)
@@ -134,8 +122,8 @@ class _SegmentRepair:
             return True
         if not whole or (parts_begun(segment) and not is_fetched(segment)):
             return False
-        segment.publish(GENERATE, PartManifest(whole, present.created_ms, present.complete))
-        self._set_aside_bad(segment, GENERATE)
+        segment.publish(GENERATE, replace(present, files=whole))
+        self._set_aside_tables(segment, GENERATE)
         return True
 
     def _list_found(self, segment: Segment) -> PartManifest | None:
@@ -169,19 +157,14 @@ class _SegmentRepair:
             files = present.files if present else ()
             whole = tuple(file for file in files if f"{where}/{file.path}" not in self.job.bad)
             if present is not None and whole != files:
-                segment.publish(part, PartManifest(whole, present.created_ms, present.complete))
-                self._set_aside_bad(segment, part)
+                segment.publish(part, replace(present, files=whole))
+                self._set_aside_tables(segment, part)
 
-    def _set_aside_bad(self, segment: Segment, part: str) -> None:
-        where = f"segments/{segment.name}/{part}"
+    def _set_aside_tables(self, segment: Segment, part: str, *, only_bad: bool = True) -> None:
         for name in segment.part_folder(part).names():
-            if name.endswith(".parquet") and f"{where}/{name}" in self.job.bad:
-                self.job.set_aside(f"{where}/{name}")
-
-    def _set_aside_tables(self, segment: Segment, part: str) -> None:
-        for name in segment.part_folder(part).names():
-            if name.endswith(".parquet"):
-                self.job.set_aside(f"segments/{segment.name}/{part}/{name}")
+            path = f"segments/{segment.name}/{part}/{name}"
+            if name.endswith(".parquet") and (path in self.job.bad or not only_bad):
+                self.job.set_aside(path)
 
     def _take_back(self, segment: Segment, names: tuple[str, ...]) -> None:
         for name in names:
@@ -192,8 +175,8 @@ class _SegmentRepair:
         """Writes the last marks again that are lost and have a copy; their paths."""
         restored = set()
         for part in parts_begun(segment):
-            place = f"{CHUNKS}/part-{part:05d}"
-            name = restore_last_mark(segment.folder.child(place))
+            place = f"{chunks.CHUNKS}/part-{part:05d}"
+            name = chunks.restore_last_mark(segment.folder.child(place))
             if name:
                 restored.add(f"segments/{segment.name}/{place}/{name}")
         self.job.done += [f"wrote {path} from its copy" for path in sorted(restored)]
@@ -217,16 +200,17 @@ class _SegmentRepair:
             if len(kept) == len(marks):
                 continue
             self._set_aside_pieces(segment, marks, {path for path, _ in kept})
-            place = f"{CHUNKS}/part-{part:05d}"
+            place = f"{chunks.CHUNKS}/part-{part:05d}"
             contents = [segment.folder.read(path) or b"" for path, _ in kept]
-            self._take_back(segment, (f"{place}/{LAST}",))  # first: it tells of a last mark
-            for name in filter(is_mark, segment.folder.names(place)):
+            self._take_back(segment, (f"{place}/{chunks.LAST}",))  # first: it tells of a last mark
+            for name in filter(chunks.is_mark, segment.folder.names(place)):
                 self.job.set_aside(f"{where}/{place}/{name}")
-            self._take_back(segment, (f"{place}/{DONE}",))
+            self._take_back(segment, (f"{place}/{chunks.DONE}",))
             for number, content in enumerate(contents):
-                segment.folder.write(f"{place}/{mark_name(number)}", content)
+                segment.folder.write(f"{place}/{chunks.mark_name(number)}", content)
             if contents:
-                write_last(segment.folder.child(place), len(contents) - 1, unseal(contents[-1]))
+                last = unseal(contents[-1])
+                chunks.write_last(segment.folder.child(place), len(contents) - 1, last)
 
     def _set_aside_pieces(
         self, segment: Segment, marks: list[tuple[str, Chunk | None, str]], kept: set[str]

@@ -38,8 +38,7 @@ class DatasetRepair:
                 self.job.done.append(
                     f"made {where}/{dataset.manifest_file(number).name} and its copy the same"
                 )
-            self._forget_damaged_hosts(dataset, number)
-            self._forget_damaged_scores(dataset, number)
+            self._forget_damaged(dataset, number)
         whole = [number for number in numbers if self._is_whole(dataset, number)]
         try:
             timeline = dataset.timeline()
@@ -87,8 +86,9 @@ class DatasetRepair:
             of = "" if dataset is self.job.directory.crawldb else f" of {where}"
             self.job.done.append(f"made snapshot {kept[-1]}{of} the current one")
 
-    def _forget_damaged_hosts(self, dataset: Dataset, number: int) -> None:
-        """What is known of hosts is learnt anew; that is no reason to go back a snapshot."""
+    def _forget_damaged(self, dataset: Dataset, number: int) -> None:
+        """What is known of hosts is learnt anew, and scores of the link graph are computed anew:
+        neither is a reason to go back a snapshot."""
         try:
             snapshot = dataset.snapshot(number)
         except StorageError:
@@ -97,23 +97,15 @@ class DatasetRepair:
             file for file in snapshot.hosts if f"{dataset.name}/{file.path}" not in self.job.bad
         )
         if usable != snapshot.hosts:
-            dataset.manifest_file(number).write(replace(snapshot, hosts=usable).as_dict())
             lost = len(snapshot.hosts) - len(usable)
+            snapshot = replace(snapshot, hosts=usable)
+            dataset.manifest_file(number).write(snapshot.as_dict())
             said = f"snapshot {number}: forgot the hosts in trouble of {lost} buckets"
             self.job.done.append(said)
-
-    def _forget_damaged_scores(self, dataset: Dataset, number: int) -> None:
-        """Scores of the link graph are computed anew; the graph itself is as good without."""
-        try:
-            snapshot = dataset.snapshot(number)
-        except StorageError:
-            return
-        scores = snapshot.attached.get(WEBGRAPH_SCORES.name, ())
+        attached = dict(snapshot.attached)
+        scores = attached.pop(WEBGRAPH_SCORES.name, ())
         if not any(f"{dataset.name}/{file.path}" in self.job.bad for file in scores):
             return
-        attached = {
-            name: files for name, files in snapshot.attached.items() if name != WEBGRAPH_SCORES.name
-        }
         dataset.manifest_file(number).write(replace(snapshot, attached=attached).as_dict())
         for file in scores:
             self.job.set_aside(f"{dataset.name}/{file.path}")

@@ -22,11 +22,15 @@ def write_report(folder: Folder, name: str, report: Report) -> None:
 
 def read_report(folder: Folder, name: str) -> dict[str, Any]:
     """What a report says; nothing where there is none, or none that can be read."""
+    return read_if_whole(folder, name) or {}
+
+
+def read_if_whole(folder: Folder, name: str, *, unsealed: bool = True) -> dict[str, Any] | None:
+    """What a sealed file says that nothing waits for (`unsealed` as in `unseal`); None where there
+    is none, or none that can be read."""
     raw = folder.read(name)
-    if raw is None:
-        return {}
     try:
-        return unseal(raw)
+        return None if raw is None else unseal(raw, unsealed=unsealed)
     except ValueError as error:
         _log.warning("%s is damaged and was passed over: %s", folder.path(name), error)
-        return {}
+        return None

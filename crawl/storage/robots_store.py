@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from dataclasses import astuple
 
 import pyarrow as pa
 
 from crawl.errors import DamagedFile, StorageError
 from crawl.interfaces.protocol import Truncation
+from crawl.model.builders import rows_of, table_of_rows
 from crawl.model.tables import ROBOTS
 from crawl.robots.stored import StoredAnswer
 from crawl.storage.chunks import Piece
@@ -30,36 +31,15 @@ _log = logging.getLogger(__name__)
 
 def answers_table(answers: Iterable[StoredAnswer]) -> pa.Table:
     """The answers as rows of the dataset."""
-    rows = [
-        (
-            each.authority,
-            host_of(f"{each.authority}/") or "",
-            each.asked_ms,
-            each.expires_ms,
-            each.code,
-            each.url,
-            each.body,
-            each.truncated,
-            each.message,
-        )
-        for each in answers
-    ]
-    columns = list(zip(*rows, strict=True)) or [()] * len(ROBOTS.schema)
-    arrays: list[pa.Array[Any]] = [
-        pa.array(column, field.type) for column, field in zip(columns, ROBOTS.schema, strict=True)
-    ]
-    return pa.table(arrays, schema=ROBOTS.schema)
+    rows = []
+    for authority, *rest in map(astuple, answers):
+        rows.append((authority, host_of(f"{authority}/") or "", *rest))
+    return table_of_rows(rows, ROBOTS.schema)
 
 
 def to_answers(table: pa.Table) -> Iterator[StoredAnswer]:
     """The answers that rows hold; one that none of ours can be is passed over."""
-    names = ["authority", "asked_at", "expires_at", "code", "url", "content", "truncated"]
-    columns: list[list[Any]] = []
-    for name in [*names, "message"]:
-        column = table[name]
-        is_time = pa.types.is_timestamp(column.type)
-        columns.append((column.cast(pa.int64()) if is_time else column).to_pylist())
-    for row in zip(*columns, strict=True):
+    for row in rows_of(table, (name for name in ROBOTS.names if name != "host")):
         answer = StoredAnswer(*row)
         if answer.truncated in _TRUNCATIONS:
             yield answer

@@ -33,6 +33,8 @@ FETCH = "crawl_fetch"
 CONTENT = "content"
 FETCH_HOSTS = "fetch_hosts"
 """Hosts that failed the fetch; written only where there were any."""
+FETCHED = (GENERATE, FETCH, FETCH_HOSTS, CONTENT)
+"""The parts that have a manifest of their own."""
 PARSE = "crawl_parse"
 PARSE_DATA = "parse_data"
 PARSE_TEXT = "parse_text"

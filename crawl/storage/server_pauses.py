@@ -11,10 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 
+from crawl.model.builders import rows_of, table_of_rows
 from crawl.model.tables import SERVERS
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder, attempt_name
@@ -53,22 +53,13 @@ class ServerPause:
 
 def pauses_table(pauses: Iterable[ServerPause]) -> pa.Table:
     """The pauses as a task's file has them; the dataset's rows lack the last column."""
-    rows = [astuple(pause) for pause in pauses]
-    columns = list(zip(*rows, strict=True)) or [()] * len(TASK_PAUSES)
-    arrays: list[pa.Array[Any]] = [
-        pa.array(column, field.type) for column, field in zip(columns, TASK_PAUSES, strict=True)
-    ]
-    return pa.table(arrays, schema=TASK_PAUSES)
+    return table_of_rows([astuple(pause) for pause in pauses], TASK_PAUSES)
 
 
 def to_pauses(table: pa.Table) -> Iterator[ServerPause]:
     """The pauses that rows hold, of the dataset or of a task."""
-    columns: list[list[Any]] = []
-    for field in TASK_PAUSES if _CLOSED.name in table.column_names else SERVERS.schema:
-        column = table[field.name]
-        is_time = pa.types.is_timestamp(column.type)
-        columns.append((column.cast(pa.int64()) if is_time else column).to_pylist())
-    for row in zip(*columns, strict=True):
+    names = TASK_PAUSES.names if _CLOSED.name in table.column_names else SERVERS.names
+    for row in rows_of(table, names):
         yield ServerPause(*row)
 
 

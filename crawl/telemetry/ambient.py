@@ -17,7 +17,7 @@ from crawl.telemetry.context import CrawlContext, current_context, process_conte
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import BUILD, COMMAND_RUNNING
 from crawl.telemetry.settings import Settings
-from crawl.telemetry.tracing import NoSpan, Span, Tracing, traceparent
+from crawl.telemetry.tracing import Span, Tracing, traceparent
 from crawl.version import __version__
 
 _log = logging.getLogger(__name__)
@@ -63,7 +63,7 @@ def current_traceparent() -> str:
 def span(name: str, *, parent: str = "", **attributes: object) -> Iterator[Span]:
     """A span around the block; it fails with what the block raises."""
     if _now.tracing is None:
-        yield NoSpan()
+        yield Span()
         return
     context = {**current_context().as_dict(), **attributes}
     with _now.tracing.span(name, parent, context) as opened:

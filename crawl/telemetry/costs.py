@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import asdict
 
 from crawl.model.costs import EngineCosts
-from crawl.telemetry.io_counts import IoCounts, IoTally, counted_by
+from crawl.telemetry.io_counts import IoTally, counted_by
 
 
 class CostAccount:
@@ -20,21 +21,15 @@ class CostAccount:
 
     def __init__(self) -> None:
         self.io = IoTally()
+        """What the driver and tasks elsewhere have read and written."""
         self._spent = EngineCosts()
 
     def add(self, costs: EngineCosts) -> None:
         self._spent += costs
 
-    def add_io(self, counts: IoCounts) -> None:
-        """What a task elsewhere has read and written."""
-        self.io.add(counts)
-
     @property
     def total(self) -> EngineCosts:
-        io = self.io.total
-        return self._spent + EngineCosts(
-            bytes_read=io.bytes_read, bytes_written=io.bytes_written, requests=io.requests
-        )
+        return self._spent + EngineCosts(**asdict(self.io.total))
 
 
 _current: ContextVar[CostAccount | None] = ContextVar("nutria_costs", default=None)

@@ -23,12 +23,7 @@ from crawl.telemetry.discovery import announced, file_name_of
 from crawl.telemetry.meter import Meter, Sample
 from crawl.telemetry.metrics import CRAWL, Metric, MetricKind
 from crawl.telemetry.repeating import repeating
-from crawl.telemetry.settings import (
-    METRICS_PORT,
-    METRICS_PUSHGATEWAY,
-    METRICS_TEXTFILE,
-    Settings,
-)
+from crawl.telemetry.settings import METRICS_PORT, METRICS_PUSHGATEWAY, METRICS_TEXTFILE, Settings
 
 _MORE_PORTS = 100
 _PUSH_TIMEOUT_S = 5.0
@@ -64,7 +59,12 @@ def exported(meter: Meter, settings: Settings, crawl: str, command: str) -> Iter
         if settings.textfile:
             tellers.append(_writer(registry, settings.textfile, crawl, command))
         if tellers:
-            stack.enter_context(_now_and_then(tellers, settings.interval_s))
+
+            def tell() -> None:
+                for teller in tellers:
+                    teller()
+
+            stack.enter_context(repeating(tell, settings.interval_s, "metrics"))
         yield f"http://{address}/metrics" if address else ""
 
 
@@ -105,7 +105,7 @@ class _Figures:
             histogram = core.HistogramMetricFamily(metric.name, metric.about, labels=names)
             for sample in samples:
                 assert sample.histogram is not None
-                bounds = [*map(_bound, metric.bounds), "+Inf"]
+                bounds = [*map(str, map(float, metric.bounds)), "+Inf"]
                 counts = accumulate(sample.histogram.counts)
                 histogram.add_metric(
                     [self._crawl, *sample.labels],
@@ -121,10 +121,6 @@ class _Figures:
         for sample in samples:
             family.add_metric([self._crawl, *sample.labels], sample.value)
         return family
-
-
-def _bound(value: float) -> str:
-    return str(float(value))
 
 
 @contextmanager
@@ -225,13 +221,3 @@ def _writer(registry: Any, folder: str, crawl: str, command: str) -> Callable[[]
             _log.warning("%s cannot be written: %s", path, error)
 
     return write
-
-
-@contextmanager
-def _now_and_then(tellers: list[Callable[[], None]], interval_s: float) -> Iterator[None]:
-    def tell() -> None:
-        for teller in tellers:
-            teller()
-
-    with repeating(tell, interval_s, "metrics"):
-        yield

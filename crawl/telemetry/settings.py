@@ -86,33 +86,18 @@ LOG_FORMAT = choice(
     " stay as they are.",
 )
 LOG_LEVEL = choice(
-    "log.level",
-    "info",
-    ("debug", "info", "warning", "error"),
-    "The least that is logged as JSON.",
+    "log.level", "info", ("debug", "info", "warning", "error"), "The least that is logged as JSON."
 )
 
-PROPERTIES: tuple[Property[Any], ...] = (
-    METRICS_PORT,
-    METRICS_ADDRESS,
-    METRICS_DISCOVERY,
-    METRICS_LINGER,
-    METRICS_PUSHGATEWAY,
-    METRICS_TEXTFILE,
-    METRICS_INTERVAL,
-    METRICS_CRAWL_LABEL,
-    METRICS_CRAWLDB,
-    TRACES_ENDPOINT,
-    TRACES_TIMEOUT,
-    TRACES_PAGES,
-    LOG_FORMAT,
-    LOG_LEVEL,
+PROPERTIES: tuple[Property[Any], ...] = tuple(
+    value for value in list(globals().values()) if isinstance(value, Property)
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is switched on; travels to the workers with their tasks."""
+    """What is switched on, in the order of the properties; travels to the workers with their
+    tasks."""
 
     port: int = -1
     address: str = "127.0.0.1"
@@ -131,22 +116,9 @@ class Settings:
 
     @classmethod
     def of(cls, config: Config) -> Settings:
-        return cls(
-            config[METRICS_PORT],
-            config[METRICS_ADDRESS],
-            config[METRICS_DISCOVERY],
-            config[METRICS_LINGER],
-            config[METRICS_PUSHGATEWAY],
-            config[METRICS_TEXTFILE],
-            config[METRICS_INTERVAL],
-            config[METRICS_CRAWL_LABEL],
-            config[METRICS_CRAWLDB],
-            config[TRACES_ENDPOINT],
-            config[TRACES_TIMEOUT],
-            config[TRACES_PAGES],
-            config[LOG_FORMAT] == "json",
-            config[LOG_LEVEL],
-        )
+        values = [config[each] for each in PROPERTIES]
+        values[PROPERTIES.index(LOG_FORMAT)] = config[LOG_FORMAT] == "json"
+        return cls(*values)
 
     @property
     def measures(self) -> bool:

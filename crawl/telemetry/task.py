@@ -15,7 +15,7 @@ from crawl.clock import SystemClock
 from crawl.telemetry import logs
 from crawl.telemetry.ambient import current_traceparent, meter, open_worker, settings, span, tracing
 from crawl.telemetry.context import CrawlContext, current_context, in_context, process_context
-from crawl.telemetry.costs import CostAccount, current_account
+from crawl.telemetry.costs import current_account
 from crawl.telemetry.io_counts import IoCounts, counted_by, process_io
 from crawl.telemetry.metrics import TASK_SECONDS
 from crawl.telemetry.settings import Settings
@@ -123,27 +123,19 @@ def observe_tasks(
     account = current_account()
     if account is None:
         return work
-    return _counted_away(work, account) if away else _counted_here(work, account)
+    if away:
 
+        def results(done: Sequence[CountedResult]) -> list[Result]:
+            account.io.add(sum((each.io for each in done), IoCounts()))
+            return work.results([each.result for each in done])
 
-def _counted_away(
-    work: ObservedTasks[Task, Result], account: CostAccount
-) -> ObservedTasks[Task, Result]:
-    def results(done: Sequence[CountedResult]) -> list[Result]:
-        account.add_io(sum((each.io for each in done), IoCounts()))
-        return work.results([each.result for each in done])
+        return ObservedTasks(_CountedTask(work.function), results)
 
-    return ObservedTasks(_CountedTask(work.function), results)
-
-
-def _counted_here(
-    work: ObservedTasks[Task, Result], account: CostAccount
-) -> ObservedTasks[Task, Result]:
-    def function(task: Task) -> Any:
+    def counted(task: Task) -> Any:
         with counted_by(account.io):  # the thread may be one of a pool
             return work.function(task)
 
-    return ObservedTasks(function, work.results)
+    return ObservedTasks(counted, work.results)
 
 
 def _observed(

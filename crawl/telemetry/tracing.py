@@ -12,7 +12,7 @@ import socket
 import traceback
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urlsplit
 
 from crawl.clock import Clock, SystemClock
@@ -28,16 +28,8 @@ _SILENCE_S = 60.0
 _log = logging.getLogger(__name__)
 
 
-class Span(Protocol):
-    """An open span: attributes and a failure can be added."""
-
-    def set(self, **attributes: object) -> None: ...
-
-    def fail(self, error: BaseException) -> None: ...
-
-
-class NoSpan:
-    """Where nothing is traced."""
+class Span:
+    """An open span: attributes and a failure can be added. This one is of what is not traced."""
 
     def set(self, **attributes: object) -> None:
         return
@@ -46,7 +38,7 @@ class NoSpan:
         return
 
 
-class _OpenSpan:
+class _OpenSpan(Span):
     def __init__(self, span: Any) -> None:
         self._span = span
 
@@ -118,12 +110,7 @@ class Tracing:
             yield _OpenSpan(opened)
 
     def past(
-        self,
-        name: str,
-        parent: str,
-        start_ns: int,
-        end_ns: int,
-        attributes: Mapping[str, object],
+        self, name: str, parent: str, start_ns: int, end_ns: int, attributes: Mapping[str, object]
     ) -> None:
         """A span of something that is over."""
         self._tracer.start_span(
@@ -180,10 +167,9 @@ def _extracted(parent: str) -> Any:
 
 
 def _attributes(given: Mapping[str, object]) -> dict[str, Any]:
-    plain = (str, bool, int, float)
     return {
-        f"nutria.{name}" if "." not in name else name: value
-        if isinstance(value, plain)
+        name if "." in name else f"nutria.{name}": value
+        if isinstance(value, str | bool | int | float)
         else str(value)
         for name, value in given.items()
         if value not in (None, "")

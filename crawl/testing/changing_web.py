@@ -42,14 +42,7 @@ class ChangingWeb:
 
     @classmethod
     def log_normal(
-        cls,
-        pages: int,
-        *,
-        median_days: float,
-        sigma: float,
-        static: float,
-        days: int,
-        seed: int,
+        cls, pages: int, *, median_days: float, sigma: float, static: float, days: int, seed: int
     ) -> ChangingWeb:
         """A share of the pages never changes; of the others, the mean times between changes
         are spread log-normally around a median."""

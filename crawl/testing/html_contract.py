@@ -14,24 +14,8 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.model.content import Content
 from crawl.model.parse import Outlink, Parse, ParseStatus
-from crawl.testing.inputs.html_cases import (
-    ADJACENT_LINKS,
-    ANCHORS,
-    BASES,
-    CANONICALS,
-    CHARSET_QUERIES,
-    HERE,
-    LANGUAGES,
-    LINKS,
-    METADATA,
-    NO_LINKS,
-    PAGE,
-    REFRESHES,
-    RESOLVED,
-    ROBOTS,
-    TEXTS,
-    TITLES,
-)
+from crawl.testing.inputs import html_cases
+from crawl.testing.inputs.html_cases import HERE, PAGE
 from crawl.testing.parser_contract import ParserContract
 
 
@@ -40,10 +24,7 @@ class HtmlContract(ParserContract):
     builds its tree."""
 
     def read(
-        self,
-        markup: str | bytes,
-        settings: Mapping[str, Any] | None = None,
-        charset: str = "utf-8",
+        self, markup: str | bytes, settings: Mapping[str, Any] | None = None, charset: str = "utf-8"
     ) -> Parse:
         body = markup if isinstance(markup, bytes) else markup.encode()
         plugin = self.plugin_class(Config.of({"http.agent.name": "MyBot/1.0", **(settings or {})}))
@@ -60,15 +41,15 @@ class HtmlContract(ParserContract):
     # ---- title and text
 
     def test_title(self) -> None:
-        for markup, title in TITLES.items():
+        for markup, title in html_cases.TITLES.items():
             assert self.read(markup).title == title, markup
 
     def test_text(self) -> None:
-        for markup, text in TEXTS.items():
+        for markup, text in html_cases.TEXTS.items():
             assert self.read(markup).text == text, markup
 
     def test_adjacent_links_do_not_glue_their_anchors_together(self) -> None:
-        for markup, text in ADJACENT_LINKS.items():
+        for markup, text in html_cases.ADJACENT_LINKS.items():
             assert self.read(markup).text == text, markup
 
     def test_a_title_and_an_anchor_are_bounded_and_the_text_is_not(self) -> None:
@@ -81,24 +62,24 @@ class HtmlContract(ParserContract):
     # ---- links
 
     def test_links(self) -> None:
-        for markup, links in LINKS.items():
+        for markup, links in html_cases.LINKS.items():
             assert self.links(markup) == links, markup
 
     def test_what_leads_nowhere_is_no_link(self) -> None:
-        for reference in NO_LINKS:
+        for reference in html_cases.NO_LINKS:
             assert self.links(f'<a href="{reference}">x</a>') == [], reference
 
     def test_references_are_resolved_as_browsers_do(self) -> None:
-        for reference, url in RESOLVED.items():
+        for reference, url in html_cases.RESOLVED.items():
             assert self.links(f'<a href="{reference}">x</a>') == [f"a {url}"], reference
 
     def test_base(self) -> None:
-        for base, url in BASES.items():
+        for base, url in html_cases.BASES.items():
             markup = f"<a href=before>x</a><base href='{base}'><base href=/second/>"
             assert self.links(markup) == [f"a {url}"], base
 
     def test_the_query_of_a_link_is_encoded_in_the_charset_of_the_page(self) -> None:
-        for (charset, reference), url in CHARSET_QUERIES.items():
+        for (charset, reference), url in html_cases.CHARSET_QUERIES.items():
             markup = (
                 f"<link rel=canonical href='{reference}'><a href='{reference}'>x</a>"
                 f"<img srcset='{reference} 1x'><form action='{reference}'></form>"
@@ -116,7 +97,7 @@ class HtmlContract(ParserContract):
         assert self.read(body, charset="windows-1252").outlinks[0].url == f"{HERE}/x?q=%FC#!y"
 
     def test_anchors(self) -> None:
-        for markup, anchor in ANCHORS.items():
+        for markup, anchor in html_cases.ANCHORS.items():
             assert self.read(markup).outlinks[0].anchor == anchor, markup
 
     def test_rel_is_told_and_the_link_kept(self) -> None:
@@ -158,11 +139,11 @@ class HtmlContract(ParserContract):
     # ---- what the page says of itself
 
     def test_language(self) -> None:
-        for markup, language in LANGUAGES.items():
+        for markup, language in html_cases.LANGUAGES.items():
             assert self.read(markup).language == language, markup
 
     def test_refresh(self) -> None:
-        for content, refresh in REFRESHES.items():
+        for content, refresh in html_cases.REFRESHES.items():
             parse = self.read(f"<meta http-equiv=Refresh content='{content}'>text")
             assert parse.refresh == refresh, content
             redirected = ParseStatus.SUCCESS if refresh is None else ParseStatus.REDIRECT
@@ -174,15 +155,15 @@ class HtmlContract(ParserContract):
         assert self.read(f"<head><noscript>{refresh}</noscript></head>x").refresh is None
 
     def test_robots(self) -> None:
-        for tags, directives in ROBOTS.items():
+        for tags, directives in html_cases.ROBOTS.items():
             assert self.read(tags + "<p>text</p>").directives == directives, tags
 
     def test_canonical(self) -> None:
-        for markup, url in CANONICALS.items():
+        for markup, url in html_cases.CANONICALS.items():
             assert self.read(markup).canonical == url, markup
 
     def test_metadata(self) -> None:
-        for markup, metadata in METADATA.items():
+        for markup, metadata in html_cases.METADATA.items():
             assert dict(self.read(markup).metadata) == metadata, markup
 
     def test_metadata_is_bounded(self) -> None:

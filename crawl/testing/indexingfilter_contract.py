@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.model.datum import CrawlDatum
@@ -51,21 +52,10 @@ def odd_pages() -> list[IndexablePage]:
         IndexablePage("file:/etc/x", "", Parse("file:/etc/x", title="\0\ufffd日本"), datum, -1),
         IndexablePage(URL, "10.0.0.1", Parse(URL, canonical="http://"), datum, 2**62),
     ]
+    told = replace(pages[0], fetch_time=1, segment="20261115093000", mime_type="text/html")
     return [
         *pages,
-        IndexablePage(
-            URL,
-            "www.example.com",
-            full,
-            datum,
-            1,
-            "20261115093000",
-            "text/html",
-            "utf-8",
-            b"\1\2",
-            inlinks,
-            _HEADERS,
-        ),
+        replace(told, charset="utf-8", signature=b"\1\2", inlinks=inlinks, headers=_HEADERS),
         IndexablePage(URL, "a.b.co.uk", full, datum, 1, mime_type="/", headers=_ODD_HEADERS),
     ]
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from crawl.config import Config, Property
 from crawl.interfaces.registry import ResolvedPlugin
+from crawl.testing.inputs.wicked_urls import wicked_urls
 
 Plugin = TypeVar("Plugin")
 
@@ -42,3 +43,15 @@ class PluginContract(Generic[Plugin]):
     def test_its_properties_are_declared(self) -> None:
         declared: tuple[Any, ...] = getattr(self.plugin_class, "properties", ())
         assert all(isinstance(each, Property) for each in declared)
+
+
+class URLPluginContract(PluginContract[Plugin]):
+    """Of a plugin that is asked about URLs; override `config` and `samples` to reach your plugin's
+    own cases."""
+
+    def samples(self) -> list[str]:
+        """URLs that matter to the plugin, beside the wicked ones."""
+        return []
+
+    def urls(self) -> list[str]:
+        return [*self.samples(), *wicked_urls()]

@@ -84,14 +84,7 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
         left: list[CrawlDatum] = []
         datum = CrawlDatum(Status.DB_FETCHED, NOW)
         for visit, change in enumerate([*PageChange, *PageChange, PageChange.MODIFIED]):
-            datum = plugin.after_fetch(
-                URL,
-                datum,
-                previous_modified=datum.modified_time,
-                fetched=NOW + visit * visit * DAY_S * 1000,
-                modified=datum.modified_time,
-                change=change,
-            )
+            datum = _fetched(plugin, datum, NOW + visit * visit * DAY_S * 1000, change)
             left.append(datum)
         return left
 
@@ -129,14 +122,7 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
         plugin = self.make()
         for datum in self.datums():
             for change in PageChange:
-                after = plugin.after_fetch(
-                    URL,
-                    datum,
-                    previous_modified=datum.modified_time,
-                    fetched=NOW,
-                    modified=datum.modified_time,
-                    change=change,
-                )
+                after = _fetched(plugin, datum, NOW, change)
                 assert after.retries == 0
                 assert after.fetch_time >= NOW
                 assert storable(after)
@@ -176,6 +162,15 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
         here, there = self.make(), self.make_on_executor()
         for datum in self.datums():
             assert there.initialize(URL, datum, NOW) == here.initialize(URL, datum, NOW)
+
+
+def _fetched(
+    plugin: FetchSchedule, datum: CrawlDatum, fetched: int, change: PageChange
+) -> CrawlDatum:
+    before = datum.modified_time
+    return plugin.after_fetch(
+        URL, datum, previous_modified=before, fetched=fetched, modified=before, change=change
+    )
 
 
 def storable(datum: CrawlDatum) -> bool:

@@ -71,9 +71,7 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
         plugin = self.make()
         for datum in self.datums():
             for after in (plugin.injected_score(URL, datum), plugin.initial_score(URL, datum)):
-                assert math.isfinite(after.score)
-                assert _beside_score_and_metadata(after) == _beside_score_and_metadata(datum)
-                assert _is_text(after.metadata)
+                _require_only_score_and_metadata(after, datum)
 
     def test_a_rank_is_a_number(self) -> None:
         plugin = self.make()
@@ -143,12 +141,8 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
                     rest = iter(some)
                     for url, datum in given:
                         before = next(known for link, known in rest if link == url)
-                        assert math.isfinite(datum.score)
                         assert abs(datum.score) <= np.finfo(np.float32).max
-                        assert _is_text(datum.metadata)
-                        assert _beside_score_and_metadata(datum) == _beside_score_and_metadata(
-                            before
-                        )
+                        _require_only_score_and_metadata(datum, before)
 
     def test_an_update_changes_score_and_metadata_and_nothing_else(self) -> None:
         plugin = self.make()
@@ -156,10 +150,8 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
             for old in (None, datum, replace(datum, score=0.5, metadata={})):
                 for inlinks in self.inlinks():
                     after = plugin.update_score(URL, old, datum, inlinks, NOW)
-                    assert math.isfinite(after.score)
                     assert abs(after.score) <= np.finfo(np.float32).max
-                    assert _is_text(after.metadata)
-                    assert _beside_score_and_metadata(after) == _beside_score_and_metadata(datum)
+                    _require_only_score_and_metadata(after, datum)
 
     def test_an_update_does_not_depend_on_the_order_of_links(self) -> None:
         plugin = self.make()
@@ -226,11 +218,7 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
             for row, datum in enumerate(self.datums()):
                 after = plugin.orphaned_score(URL, datum, now)
                 assert after.status.is_db
-                assert math.isfinite(after.score)
-                assert _is_text(after.metadata)
-                assert _beside_score_and_metadata(
-                    replace(after, status=datum.status)
-                ) == _beside_score_and_metadata(datum)
+                _require_only_score_and_metadata(replace(after, status=datum.status), datum)
                 assert asked is None or bool(asked[row]) == (after != datum)
 
     def test_a_boost_is_a_number(self) -> None:
@@ -259,5 +247,8 @@ def _is_text(metadata: Mapping[str, str]) -> bool:
     return all(isinstance(text, str) for entry in metadata.items() for text in entry)
 
 
-def _beside_score_and_metadata(datum: CrawlDatum) -> CrawlDatum:
-    return replace(datum, score=0.0, metadata={})
+def _require_only_score_and_metadata(after: CrawlDatum, before: CrawlDatum) -> None:
+    """That nothing else has changed, and that they can be stored."""
+    assert math.isfinite(after.score)
+    assert _is_text(after.metadata)
+    assert replace(after, score=0.0, metadata={}) == replace(before, score=0.0, metadata={})

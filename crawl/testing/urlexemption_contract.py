@@ -7,21 +7,16 @@ class TestMine(URLExemptionContract):
 from __future__ import annotations
 
 from crawl.interfaces.urlexemption import URLExemption
-from crawl.testing.inputs.wicked_urls import wicked_urls
-from crawl.testing.plugin_contract import PluginContract
+from crawl.testing.plugin_contract import URLPluginContract
 
 
-class URLExemptionContract(PluginContract[URLExemption]):
+class URLExemptionContract(URLPluginContract[URLExemption]):
     """Tests for pytest; override `config` and `samples` to reach your plugin's own cases."""
 
     interface = "urlexemption"
 
-    def samples(self) -> list[str]:
-        """URLs that matter to the plugin, beside the wicked ones."""
-        return []
-
     def pairs(self) -> list[tuple[str, str]]:
-        urls = [*self.samples(), *wicked_urls()]
+        urls = self.urls()
         return [*zip(urls, reversed(urls), strict=True), *((url, url) for url in urls)]
 
     def test_any_text_has_an_answer(self) -> None:

@@ -9,21 +9,14 @@ from __future__ import annotations
 import pyarrow as pa
 
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.testing.inputs.wicked_urls import storable, wicked_urls
-from crawl.testing.plugin_contract import PluginContract
+from crawl.testing.inputs.wicked_urls import storable
+from crawl.testing.plugin_contract import URLPluginContract
 
 
-class URLFilterContract(PluginContract[URLFilter]):
+class URLFilterContract(URLPluginContract[URLFilter]):
     """Tests for pytest; override `config` and `samples` to reach your plugin's own cases."""
 
     interface = "urlfilter"
-
-    def samples(self) -> list[str]:
-        """URLs that matter to the plugin, beside the wicked ones."""
-        return []
-
-    def urls(self) -> list[str]:
-        return [*self.samples(), *wicked_urls()]
 
     def test_any_text_is_accepted_or_rejected_with_a_reason(self) -> None:
         plugin = self.make()

@@ -9,21 +9,14 @@ from __future__ import annotations
 import pyarrow as pa
 
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
-from crawl.testing.inputs.wicked_urls import storable, wicked_urls
-from crawl.testing.plugin_contract import PluginContract
+from crawl.testing.inputs.wicked_urls import storable
+from crawl.testing.plugin_contract import URLPluginContract
 
 
-class URLNormalizerContract(PluginContract[URLNormalizer]):
+class URLNormalizerContract(URLPluginContract[URLNormalizer]):
     """Tests for pytest; override `config` and `samples` to reach your plugin's own cases."""
 
     interface = "urlnormalizer"
-
-    def samples(self) -> list[str]:
-        """URLs that matter to the plugin, beside the wicked ones."""
-        return []
-
-    def urls(self) -> list[str]:
-        return [*self.samples(), *wicked_urls()]
 
     def test_any_text_is_answered_by_a_text_or_none(self) -> None:
         plugin = self.make()

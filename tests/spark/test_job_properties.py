@@ -18,7 +18,6 @@ from crawl.spark.job_properties import (
     OperationJobs,
     job_group,
     jobs_of_operation,
-    jobs_of_session,
     new_group,
 )
 from crawl.spark.progress import _task_progress, progress
@@ -158,7 +157,7 @@ class TestOnSpark:
             return context.parallelize([0], 1).mapPartitions(theirs.of_partition).collect()
 
         their_job = pool.submit(foreign)
-        with jobs_of_session(spark) as jobs:
+        with jobs_of_operation(spark.sparkContext) as jobs:
             beside: Future[Any] = pool.submit(
                 copy_context().run, run_tasks, spark, ours, [0], step="parse", quiet=True
             )
@@ -202,7 +201,7 @@ class TestOnSpark:
         def caller() -> None:  # in a thread of its own, whose properties end with it
             context.setJobGroup("cell 7", "their own", interruptOnCancel=False)
             context.addJobTag("theirs")
-            with jobs_of_session(spark):
+            with jobs_of_operation(spark.sparkContext):
                 found.append(run_tasks(spark, abs, [-1], step="parse", quiet=True))
             found.extend(context.getLocalProperty(key) for key in _PROPERTIES)
             found.append(set(context.getJobTags()))

@@ -3,16 +3,19 @@ from __future__ import annotations
 import runpy
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
 import pytest
 
 from crawl.config import Config
+from crawl.operations.work import Work
+from crawl.spark.engine import SparkEngine
 from crawl.spark.runners import SMALL_ROWS, SparkOptions
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.tables.runner import InProcess
+from crawl.tables.runner import InProcess, Runner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -26,32 +29,38 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     names: list[str] = []
 
     @contextmanager
-    def session(self: SparkOptions, name: str, config: Config) -> Iterator[None]:
+    def session(self: SparkOptions, name: str, config: Config) -> Iterator[SimpleNamespace]:
         names.append(name)
-        yield None
+        yield SimpleNamespace(sparkContext=None)
 
     monkeypatch.setattr(SparkOptions, "session", session)
     return names
 
 
+def runner_of(options: SparkOptions, name: str, rows: int) -> AbstractContextManager[Runner]:
+    config = Config.of({})
+    engine = SparkEngine(config, options, name)
+    return engine.runner(Work(name, config, engine), rows=rows)
+
+
 def test_little_work_is_done_here(opened: list[str]) -> None:
-    with SparkOptions(None, True).runner("parse", Config.of({}), rows=SMALL_ROWS) as runner:
+    with runner_of(SparkOptions(None, True), "parse", rows=SMALL_ROWS) as runner:
         assert isinstance(runner, InProcess)
     assert opened == []
 
 
 def test_more_is_done_on_spark(opened: list[str]) -> None:
-    with SparkOptions(None, True).runner("parse", Config.of({}), rows=SMALL_ROWS + 1):
+    with runner_of(SparkOptions(None, True), "parse", rows=SMALL_ROWS + 1):
         assert opened == ["parse"]
 
 
 def test_what_was_asked_of_a_cluster_is_done_there(
     opened: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with SparkOptions("local[2]", True).runner("readdb", Config.of({}), rows=1):
+    with runner_of(SparkOptions("local[2]", True), "readdb", rows=1):
         assert opened == ["readdb"]
     monkeypatch.setenv("PYSPARK_GATEWAY_PORT", "40001")
-    with SparkOptions(None, True).runner("parse", Config.of({}), rows=1):
+    with runner_of(SparkOptions(None, True), "parse", rows=1):
         assert opened == ["readdb", "parse"]
 
 

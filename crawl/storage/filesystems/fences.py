@@ -67,28 +67,6 @@ class ComparingStore(Protocol):
         """Deletes the file if it has that version; whether it did."""
 
 
-class Fence(Protocol):
-    """The right of one holder of a lock to change small files."""
-
-    def open(self) -> None: ...
-
-    def close(self) -> None: ...
-
-    def shut_out(self, token: str | None) -> None:
-        """Ends the right of another holder, or of all others."""
-
-    def read(self, path: str, plain: Callable[[], bytes | None]) -> bytes | None: ...
-
-    def forget(self, path: str) -> None:
-        """Has the next read count as the first."""
-
-    def write(self, path: str, data: bytes, plain: Callable[[], None]) -> bool:
-        """Replaces the file, by `plain` where there is nothing to guard; False where the right
-        is gone."""
-
-    def remove(self, path: str) -> bool: ...
-
-
 @dataclass(slots=True)
 class RenameFence:
     """A fence on a store that renames in one step."""
@@ -116,6 +94,7 @@ class RenameFence:
         self.store.close_place(self._own)
 
     def shut_out(self, token: str | None) -> None:
+        """Ends the right of another holder, or of all others."""
         if token is not None:
             for is_holder in (True, False):
                 self.store.close_place(self._place(token, is_holder=is_holder))
@@ -131,6 +110,7 @@ class RenameFence:
         """Nothing: nothing is remembered."""
 
     def write(self, path: str, data: bytes, plain: Callable[[], None]) -> bool:
+        """Replaces the file; False where the right is gone."""
         return self.store.write_from(self._own, path, data)
 
     def remove(self, path: str) -> bool:
@@ -160,9 +140,12 @@ class VersionFence:
         return data
 
     def forget(self, path: str) -> None:
+        """Has the next read count as the first."""
         self.versions.pop(path, None)
 
     def write(self, path: str, data: bytes, plain: Callable[[], None]) -> bool:
+        """Replaces the file, by `plain` where there is nothing to guard; False where the right
+        is gone."""
         if path not in self.versions:
             plain()
             return True
@@ -174,3 +157,7 @@ class VersionFence:
     def remove(self, path: str) -> bool:
         version = self.versions.pop(path, None)
         return version is not None and self.store.delete(path, version)
+
+
+Fence = RenameFence | VersionFence
+"""The right of one holder of a lock to change small files."""

@@ -162,13 +162,8 @@ _LINES = {
         "the name node at {place} is on standby: name the active one, or the name service"
     ),
     "QuotaExceeded": "the quota is used up: {why}",
-    "is not a directory": "a part of the path is a file",
     "not a directory": "a part of the path is a file",
-    "could only be written to": _NO_DATA_NODE,
-    "DataTransferError": _NO_DATA_NODE,
-    "BlocksNotFound": _NO_DATA_NODE,
-    "were not reported by any data node": _NO_DATA_NODE,
-    "authentication is not enabled": _KERBEROS,
-    "GSSAPI": _KERBEROS,
-    "SASL": _KERBEROS,
+    **dict.fromkeys(("could only be written to", "DataTransferError"), _NO_DATA_NODE),
+    **dict.fromkeys(("BlocksNotFound", "were not reported by any data node"), _NO_DATA_NODE),
+    **dict.fromkeys(("authentication is not enabled", "GSSAPI", "SASL"), _KERBEROS),
 }

@@ -13,7 +13,7 @@ from __future__ import annotations
 import fcntl
 import os
 import uuid
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
@@ -35,23 +35,20 @@ def unfinished(path: str) -> str:
 
 def write(files: Any, path: str, data: bytes) -> None:
     """Replaces the file in one moment."""
-    for attempt in range(_ATTEMPTS):
-        try:
-            with written(files, path, data) as name:
-                Path(name).replace(path)
-            break
-        except FileNotFoundError:
-            if attempt == _ATTEMPTS - 1:
-                raise
-    settle_folder(path)
+    _placed(files, path, data, lambda name: Path(name).replace(path))
 
 
 def create(files: Any, path: str, data: bytes) -> None:
     """Writes the file unless there is one; raises FileExistsError where there is."""
+    _placed(files, path, data, lambda name: _link(files, name, path, data))
+
+
+def _placed(files: Any, path: str, data: bytes, place: Callable[[str], object]) -> None:
+    """Writes the bytes under another name, which `place` makes the file's own."""
     for attempt in range(_ATTEMPTS):
         try:
             with written(files, path, data) as name:
-                _link(files, name, path, data)
+                place(name)
             break
         except FileNotFoundError:
             if attempt == _ATTEMPTS - 1:

@@ -91,8 +91,11 @@ def put_if(store: Any, path: str, data: bytes, etag: str | None) -> tuple[bool, 
 
 def _written_by(store: Any, path: str, creator: str) -> tuple[bool, str | None]:
     """Whether an object that was there is our own, and only the answer was lost; its ETag."""
-    if _created_by(store, path) != creator:
-        return False, None
+    try:
+        if store.metadata(path).get(_CREATOR) != creator:
+            return False, None
+    except FileNotFoundError:
+        return False, None  # deleted since
     try:
         return True, str(store.info(path)["ETag"])
     except FileNotFoundError:
@@ -164,15 +167,6 @@ class StoreVersions:
 
     def delete(self, path: str, version: str) -> bool:
         return delete_if(self.store, path, version)
-
-
-def _created_by(store: Any, path: str) -> str | None:
-    """Who wrote an object that was there: perhaps we, and only the answer was lost."""
-    try:
-        found: str | None = store.metadata(path).get(_CREATOR)
-    except FileNotFoundError:
-        return None  # deleted since
-    return found
 
 
 def exists(store: Any, path: str) -> bool:
@@ -323,19 +317,11 @@ _OVERLOADED = "the store was too busy, again and again ({code}): try again later
 _BY_CODE = {
     "NoSuchBucket": "there is no such bucket: create it, or correct the name",
     "InvalidBucketName": "that is no name for a bucket",
-    "AccessDenied": _REFUSED,
-    "AllAccessDisabled": _REFUSED,
-    "403": _REFUSED,
-    "InvalidAccessKeyId": _UNKNOWN,
-    "SignatureDoesNotMatch": _UNKNOWN,
-    "ExpiredToken": _UNKNOWN,
-    "InvalidToken": _UNKNOWN,
-    "PermanentRedirect": _ELSEWHERE,
-    "AuthorizationHeaderMalformed": _ELSEWHERE,
-    "301": _ELSEWHERE,
-    "SlowDown": _OVERLOADED,
-    "ServiceUnavailable": _OVERLOADED,
-    "503": _OVERLOADED,
+    **dict.fromkeys(("AccessDenied", "AllAccessDisabled", "403"), _REFUSED),
+    **dict.fromkeys(("InvalidAccessKeyId", "SignatureDoesNotMatch"), _UNKNOWN),
+    **dict.fromkeys(("ExpiredToken", "InvalidToken"), _UNKNOWN),
+    **dict.fromkeys(("PermanentRedirect", "AuthorizationHeaderMalformed", "301"), _ELSEWHERE),
+    **dict.fromkeys(("SlowDown", "ServiceUnavailable", "503"), _OVERLOADED),
 }
 
 _NO_CREDENTIALS = (
@@ -344,12 +330,10 @@ _NO_CREDENTIALS = (
 )
 _UNREACHABLE = "cannot reach the store at {place}: see AWS_ENDPOINT_URL and the network"
 _BY_NAME = {
-    "NoCredentialsError": _NO_CREDENTIALS,
-    "PartialCredentialsError": _NO_CREDENTIALS,
-    "CredentialRetrievalError": _NO_CREDENTIALS,
-    "TokenRetrievalError": _NO_CREDENTIALS,
-    "EndpointConnectionError": _UNREACHABLE,
-    "ConnectionError": _UNREACHABLE,
-    "HTTPClientError": _UNREACHABLE,
+    **dict.fromkeys(("NoCredentialsError", "PartialCredentialsError"), _NO_CREDENTIALS),
+    **dict.fromkeys(("CredentialRetrievalError", "TokenRetrievalError"), _NO_CREDENTIALS),
+    **dict.fromkeys(
+        ("EndpointConnectionError", "ConnectionError", "HTTPClientError"), _UNREACHABLE
+    ),
     "ClientPayloadError": "the store's connection broke, again and again: try again later",
 }

@@ -8,7 +8,6 @@ with running(Web(Settings(sites=20, pages=1000))) as server:
 from crawl.synthetic.web.audit import (
     RequestGap,
     before_robots,
-    by_host,
     by_ip,
     concurrency,
     disallowed,
@@ -17,18 +16,16 @@ from crawl.synthetic.web.audit import (
 )
 from crawl.synthetic.web.kinds import PageKind, RobotsKind, SitemapStyle
 from crawl.synthetic.web.log import LogEntry
-from crawl.synthetic.web.reach import ReachableUrls, reachable
+from crawl.synthetic.web.reach import reachable
 from crawl.synthetic.web.server import WebServer, running
 from crawl.synthetic.web.settings import Settings
 from crawl.synthetic.web.sitemap_facts import SitemapFacts
-from crawl.synthetic.web.web import EPOCH, ExpectedAnswer, Web
+from crawl.synthetic.web.web import ExpectedAnswer, Web
 
 __all__ = [
-    "EPOCH",
     "ExpectedAnswer",
     "LogEntry",
     "PageKind",
-    "ReachableUrls",
     "RequestGap",
     "RobotsKind",
     "Settings",
@@ -37,7 +34,6 @@ __all__ = [
     "Web",
     "WebServer",
     "before_robots",
-    "by_host",
     "by_ip",
     "concurrency",
     "disallowed",

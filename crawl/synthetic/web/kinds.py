@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from enum import StrEnum
 
@@ -37,28 +38,24 @@ class PageKind(StrEnum):
     """A page that changes with the web's time."""
 
 
-ODD: tuple[PageKind, ...] = (
-    *(
-        PageKind.MOVED,
-        PageKind.MOVED,
-        PageKind.MOVED,
-        PageKind.AWAY,
-        PageKind.AWAY,
-        PageKind.CHAIN,
-        PageKind.LOOP,
-    ),
-    *(
-        PageKind.ERROR,
-        PageKind.ERROR,
-        PageKind.ERROR,
-        PageKind.FLAKY,
-        PageKind.DUPLICATE,
-        PageKind.DUPLICATE,
-    ),
-    *(PageKind.NEAR, PageKind.NEAR, PageKind.SLOW, PageKind.CHANGING, PageKind.CHANGING),
+_SHARES = Counter(
+    {
+        PageKind.MOVED: 3,
+        PageKind.AWAY: 2,
+        PageKind.CHAIN: 1,
+        PageKind.LOOP: 1,
+        PageKind.ERROR: 3,
+        PageKind.FLAKY: 1,
+        PageKind.DUPLICATE: 2,
+        PageKind.NEAR: 2,
+        PageKind.SLOW: 1,
+        PageKind.CHANGING: 2,
+    }
 )
+ODD: tuple[PageKind, ...] = tuple(_SHARES.elements())
 """The odd ones, as often as they shall occur among themselves."""
 
+REDIRECTING = (PageKind.MOVED, PageKind.AWAY, PageKind.CHAIN, PageKind.TOUR, PageKind.LOOP)
 REDIRECT_CODES = (301, 302, 303, 307, 308)
 ERROR_CODES = (404, 410, 403, 500, 503, 429)
 CHAIN_LENGTH = 3

@@ -49,14 +49,6 @@ def read_entries(content: bytes) -> Iterator[LogEntry]:
     for line in content.decode("latin-1").split("\n")[:-1]:
         began, ended, connection, status, sent, ip, method, host, path, agent = line.split("\t")
         yield LogEntry(
-            began=float(began),
-            ended=float(ended),
-            host=host,
-            path=path,
-            ip=ip,
-            connection=int(connection),
-            status=int(status),
-            sent=int(sent),
-            method=method,
-            agent=agent,
+            *(float(began), float(ended), host, path, ip),
+            *(int(connection), int(status), int(sent), method, agent),
         )

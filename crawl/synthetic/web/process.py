@@ -14,10 +14,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from types import TracebackType
 from typing import Any, Self
 
 from crawl.errors import EnvironmentFault, UsageError
+from crawl.synthetic.web.log import LogEntry, read_entries
 
 _PATIENCE_SECONDS = 10
 
@@ -69,8 +69,12 @@ class ServerProcess:
         size = os.fstat(self._log.fileno()).st_size
         return os.pread(self._log.fileno(), size, 0)
 
+    def requests(self) -> list[LogEntry]:
+        """Every request so far, in the order in which their answers ended."""
+        return list(read_entries(self.log()))
+
     def stop(self) -> None:
-        """Ends the server, kindly, then by its process id."""
+        """Ends the server, kindly, then by its process id; the log can still be asked for."""
         if self._child.stdin is not None:
             with contextlib.suppress(BrokenPipeError):
                 self._child.stdin.close()
@@ -85,12 +89,7 @@ class ServerProcess:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.stop()
 
     def _read(self) -> dict[str, Any]:

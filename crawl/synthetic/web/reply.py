@@ -83,19 +83,16 @@ def http_date(seconds: int) -> str:
 
 def _head(expected: ExpectedAnswer, length: str = "", *, status: int = 0) -> bytes:
     code = status or expected.code
+    headers = {
+        "Content-Type": code != 304 and expected.content_type,
+        "Location": expected.location,
+        "ETag": expected.etag,
+        "Last-Modified": expected.modified and http_date(expected.modified),
+        "Retry-After": expected.retry_after,
+        "Vary": expected.encoding and "Accept-Encoding",
+    }
     lines = [f"HTTP/1.1 {code} {_REASONS[code]}", "Server: testweb"]
-    if code != 304:
-        lines.append(f"Content-Type: {expected.content_type}")
-    if expected.location:
-        lines.append(f"Location: {expected.location}")
-    if expected.etag:
-        lines.append(f"ETag: {expected.etag}")
-    if expected.modified:
-        lines.append(f"Last-Modified: {http_date(expected.modified)}")
-    if expected.retry_after:
-        lines.append(f"Retry-After: {expected.retry_after}")
-    if expected.encoding:
-        lines.append("Vary: Accept-Encoding")
+    lines += [f"{name}: {value}" for name, value in headers.items() if value]
     if length:
         lines.append(length)
     return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")

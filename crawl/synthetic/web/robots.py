@@ -26,6 +26,18 @@ class RobotsFile:
     content_type: str = "text/plain"
 
 
+_AGENTS = f"User-agent: badbot\nDisallow: /\n\nUser-agent: goodbot\nAllow: /\n\n{_PRIVATE}"
+_FILES = {
+    RobotsKind.MISSING: RobotsFile(404),
+    RobotsKind.FORBIDDEN: RobotsFile(403),
+    RobotsKind.MOVED: RobotsFile(301, location=MOVED_PATH),
+    RobotsKind.SOFT: RobotsFile(200, _SOFT, content_type="text/html"),
+    RobotsKind.CLOSED: RobotsFile(200, "User-agent: *\nDisallow: /\n"),
+    RobotsKind.AGENTS: RobotsFile(200, _AGENTS),
+}
+"""Those that are the same on every site."""
+
+
 def robots_kind(plan: WebPlan, site: int) -> RobotsKind:
     """What is at a site's /robots.txt."""
     return plan.settings.robots[site % len(plan.settings.robots)]
@@ -48,19 +60,10 @@ def robots_file(plan: WebPlan, site: int, path: str, time: float) -> RobotsFile:
     kind = robots_kind(plan, site)
     if kind in _BROKEN and time < plan.settings.repair:
         return RobotsFile(_BROKEN[kind])
-    match kind:
-        case RobotsKind.MISSING:
-            return RobotsFile(404)
-        case RobotsKind.FORBIDDEN:
-            return RobotsFile(403)
-        case RobotsKind.MOVED:
-            return RobotsFile(301, location=MOVED_PATH)
-        case RobotsKind.AWAY:
-            away = origin(plan, _away_host(plan, site))
-            return RobotsFile(302, location=f"{away}/robots-of-{plan.host(site)}.txt")
-        case RobotsKind.SOFT:
-            return RobotsFile(200, _SOFT, content_type="text/html")
-    return RobotsFile(200, _text(plan, site, kind))
+    if kind is RobotsKind.AWAY:
+        away = origin(plan, _away_host(plan, site))
+        return RobotsFile(302, location=f"{away}/robots-of-{plan.host(site)}.txt")
+    return _FILES.get(kind) or RobotsFile(200, _text(plan, site, kind))
 
 
 def allows(plan: WebPlan, site: int, path: str, agent: str, time: float) -> bool:
@@ -115,12 +118,8 @@ def _text(plan: WebPlan, site: int, kind: RobotsKind) -> str:
     match kind:
         case RobotsKind.OPEN:
             return f"User-agent: *\nDisallow:\n\n{sitemap}"
-        case RobotsKind.CLOSED:
-            return "User-agent: *\nDisallow: /\n"
         case RobotsKind.DELAY:
             return f"{_PRIVATE}Crawl-delay: {plan.settings.crawl_delay:g}\n\n{sitemap}"
-        case RobotsKind.AGENTS:
-            return f"User-agent: badbot\nDisallow: /\n\nUser-agent: goodbot\nAllow: /\n\n{_PRIVATE}"
         case RobotsKind.PATTERNS:
             return f"{sitemap}\n{_PRIVATE}Allow: /private/*1$\nDisallow: /*?\n"
         case RobotsKind.HUGE:

@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
-from crawl.synthetic.web.log import LogEntry, read_entries
 from crawl.synthetic.web.process import ServerProcess
 from crawl.synthetic.web.web import Web
 
 
-class WebServer:
+class WebServer(ServerProcess):
     """A web that is served on loopback by another process."""
 
     def __init__(self, web: Web) -> None:
         """Starts to serve; where the web's port is 0, on a free one."""
-        self._process = ServerProcess("crawl.synthetic.web.serve", web.settings.as_json())
-        self.web = web.at_port(self._process.started["port"])
+        super().__init__("crawl.synthetic.web.serve", web.settings.as_json())
+        self.web = web.at_port(self.started["port"])
         """The web as it is served, port and all."""
-
-    @property
-    def pid(self) -> int:
-        """The server's process id."""
-        return self._process.pid
 
     @property
     def port(self) -> int:
@@ -35,30 +26,12 @@ class WebServer:
 
     def set_time(self, seconds: float) -> None:
         """Sets the web's own time, which begins at 0 and stands still."""
-        self._process.ask("time", seconds=seconds)
+        self.ask("time", seconds=seconds)
 
     def warm(self) -> None:
         """Computes what it can keep (20,000 pages) beforehand: for measuring a fetcher, not us."""
-        self._process.ask("warm")
-
-    def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.is_alive()
-
-    def requests(self) -> list[LogEntry]:
-        """Every request so far, in the order in which their answers ended."""
-        return list(read_entries(self._process.log()))
-
-    def stop(self) -> None:
-        """Ends the process; the log can still be asked for."""
-        self._process.stop()
+        self.ask("warm")
 
 
-@contextmanager
-def running(web: Web) -> Iterator[WebServer]:
-    """Serves the web while the block runs."""
-    server = WebServer(web)
-    try:
-        yield server
-    finally:
-        server.stop()
+running = WebServer
+"""Serves the web while a block runs."""

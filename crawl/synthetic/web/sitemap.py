@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from crawl.synthetic.web import robots
-from crawl.synthetic.web.kinds import PageKind, SitemapStyle
+from crawl.synthetic.web.kinds import REDIRECTING, PageKind, SitemapStyle
 from crawl.synthetic.web.page import origin
 from crawl.synthetic.web.plan import WebPlan
 from crawl.synthetic.web.sitemap_facts import SitemapFacts, facts_of, feed_date
@@ -26,14 +26,7 @@ _EXTENSIONS = (
     ' xmlns:xhtml="http://www.w3.org/1999/xhtml"'
 )
 _INDEXED = (SitemapStyle.PLAIN, SitemapStyle.GZIP, SitemapStyle.NESTED)
-_UNLISTED = (
-    PageKind.ERROR,
-    PageKind.LOOP,
-    PageKind.CHAIN,
-    PageKind.MOVED,
-    PageKind.AWAY,
-    PageKind.TOUR,
-)
+_UNLISTED = (*REDIRECTING, PageKind.ERROR)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,14 +90,16 @@ def asked_paths(plan: WebPlan, site: int) -> list[str]:
     return ["/sitemap.xml", MOVED_PATH] if is_moved else ["/sitemap.xml"]
 
 
-def _numbers(plan: WebPlan, site: int) -> list[int]:
-    numbers = range(plan.sizes[site])
-    return [number for number in numbers if plan.kind(site, number) not in _UNLISTED]
+def _numbers(plan: WebPlan, site: int, numbers: range | None = None) -> list[int]:
+    """The listed pages of a site, or those of them with such numbers."""
+    some = range(plan.sizes[site]) if numbers is None else numbers
+    return [number for number in some if plan.kind(site, number) not in _UNLISTED]
 
 
-def _bare(plan: WebPlan, site: int) -> list[tuple[str, SitemapFacts]]:
+def _bare(plan: WebPlan, site: int, numbers: range | None = None) -> list[tuple[str, SitemapFacts]]:
     here = origin(plan, site)
-    return [(here + plan.path(site, number), SitemapFacts()) for number in _numbers(plan, site)]
+    listed = _numbers(plan, site, numbers)
+    return [(here + plan.path(site, number), SitemapFacts()) for number in listed]
 
 
 def _facts(plan: WebPlan, site: int, number: int, style: SitemapStyle) -> SitemapFacts:
@@ -137,16 +132,11 @@ def _part(
     if chosen >= parts or (part and is_single) or is_packed != suffix.endswith("gz"):
         return None
     # by their numbers, so that a part need not know how many pages of those before are listed
-    pages = range(chosen * per_part, (chosen + 1) * per_part)
-    urls = [
-        (here + plan.path(site, number), SitemapFacts())
-        for number in pages
-        if number < plan.sizes[site] and plan.kind(site, number) not in _UNLISTED
-    ]
-    file = _urlset(urls)
-    return (
-        SitemapFile(gzip.compress(file.body, mtime=0), "application/x-gzip") if is_packed else file
-    )
+    numbers = range(chosen * per_part, min((chosen + 1) * per_part, plan.sizes[site]))
+    file = _urlset(_bare(plan, site, numbers))
+    if is_packed:
+        return SitemapFile(gzip.compress(file.body, mtime=0), "application/x-gzip")
+    return file
 
 
 def _single(plan: WebPlan, site: int, style: SitemapStyle) -> SitemapFile:
@@ -195,12 +185,7 @@ def _extensions(own: list[tuple[str, SitemapFacts]]) -> SitemapFile:
 
 def _urlset(pages: Iterable[tuple[str, SitemapFacts]]) -> SitemapFile:
     def entry(url: str, facts: SitemapFacts) -> str:
-        said = {
-            "lastmod": facts.lastmod,
-            "changefreq": facts.changefreq,
-            "priority": facts.priority,
-        }
-        lines = "".join(f"<{name}>{text}</{name}>" for name, text in said.items() if text)
+        lines = "".join(f"<{name}>{text}</{name}>" for name, text in facts.said.items())
         return f"<url><loc>{url}</loc>{lines}</url>"
 
     return _document("urlset", [entry(url, facts) for url, facts in pages])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 
@@ -27,14 +27,16 @@ class SitemapFacts:
     """The moment of `lastmod`, in seconds since 1970; 0 for none."""
 
     @property
+    def said(self) -> dict[str, str]:
+        """All that is said, by name."""
+        names = ("lastmod", "changefreq", "priority")
+        return {name: text for name in names if (text := getattr(self, name))}
+
+    @property
     def sense(self) -> dict[str, str]:
         """What a crawler may believe, by name; words in lower case."""
-        said = {
-            "lastmod": self.lastmod,
-            "changefreq": self.changefreq.lower(),
-            "priority": self.priority,
-        }
-        return {name: text for name, text in said.items() if text and text not in _NONSENSE}
+        said = replace(self, changefreq=self.changefreq.lower()).said
+        return {name: text for name, text in said.items() if text not in _NONSENSE}
 
 
 def facts_of(draws: PageDraws) -> SitemapFacts:

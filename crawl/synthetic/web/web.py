@@ -18,6 +18,7 @@ from crawl.synthetic.web.kinds import (
     ENCODINGS,
     ERROR_CODES,
     REDIRECT_CODES,
+    REDIRECTING,
     Charset,
     PageKind,
     RobotsKind,
@@ -162,14 +163,13 @@ class Web:
         draws = plan.draws(site, number)
         kind = plan.kind(site, number, draws)
         match kind:
-            case PageKind.MOVED | PageKind.AWAY | PageKind.CHAIN | PageKind.TOUR | PageKind.LOOP:
+            case _ if kind in REDIRECTING:
                 code = REDIRECT_CODES[draws.size % len(REDIRECT_CODES)]
                 location = self._location(kind, position, draws)
                 return replace(_missing(url, code, latency), kind=kind, location=location)
             case PageKind.ERROR:
-                return self._refused(
-                    url, ERROR_CODES[draws.detail % len(ERROR_CODES)], kind, latency
-                )
+                code = ERROR_CODES[draws.detail % len(ERROR_CODES)]
+                return self._refused(url, code, kind, latency)
             case PageKind.FLAKY if time < self.settings.repair:
                 return self._refused(url, 503, kind, latency)
             case PageKind.SLOW:
@@ -177,26 +177,20 @@ class Web:
         period = _PERIODS[draws.detail % len(_PERIODS)]
         version = int(time // period) if kind is PageKind.CHANGING else 0
         page = self._page(kind, position, draws, version, part)
-        modified = (
-            EPOCH - draws.detail % _YEAR
-            if kind is not PageKind.CHANGING
-            else (EPOCH + version * period)
-        )
-        return self._with_validators(
-            ExpectedAnswer(
-                url,
-                200,
-                kind,
-                content_type=page.content_type,
-                parts=page.parts,
-                charset=page.charset,
-                title=page.title,
-                links=page.links,
-                modified=modified,
-                latency=latency,
-            ),
-            draws,
-            version,
+        compressed = draws.encoding < self.settings.compressed * 2**32
+        encoding = ENCODINGS[draws.encoding % len(ENCODINGS)] if compressed else ""
+        # of four pages one has no validator, one an ETag, one Last-Modified and one both
+        etag = f'"{draws.text:08x}-{version}"' if draws.charset & 256 else ""
+        if etag and encoding:
+            etag = f"W/{etag}"  # one version in several encodings is only weakly the same
+        changed = version * period if kind is PageKind.CHANGING else -(draws.detail % _YEAR)
+        return ExpectedAnswer(
+            *(url, 200, kind, "", page.content_type, page.parts, page.charset, page.title),
+            links=page.links,
+            etag=etag,
+            modified=EPOCH + changed if draws.charset & 512 else 0,
+            encoding=encoding,
+            latency=latency,
         )
 
     def _page(
@@ -226,21 +220,6 @@ class Web:
         near = plan.path(site, plan.sound(site, draws.detail % number, private=True))
         # half of the redirects are absolute, as they once had to be
         return origin(plan, site) + near if draws.text % 2 else near
-
-    def _with_validators(
-        self, page: ExpectedAnswer, draws: PageDraws, version: int
-    ) -> ExpectedAnswer:
-        compressed = draws.encoding < self.settings.compressed * 2**32
-        encoding = ENCODINGS[draws.encoding % len(ENCODINGS)] if compressed else ""
-        # of four pages one has no validator, one an ETag, one Last-Modified and one both
-        etag = f'"{draws.text:08x}-{version}"' if draws.charset & 256 else ""
-        return replace(
-            page,
-            encoding=encoding,
-            # one version in several encodings is only weakly the same
-            etag="W/" + etag if etag and encoding else etag,
-            modified=page.modified if draws.charset & 512 else 0,
-        )
 
     def _refused(
         self, url: str, code: int, kind: PageKind | None, latency: float

@@ -63,11 +63,10 @@ class Exchange:
         await self.writer.drain()
         self.sent += len(data)
 
-    async def head(self, code: int, *lines: str, html: bool = True) -> None:
+    async def head(self, code: int, *lines: str) -> None:
         """Status line, the headers and the empty line."""
         self.status = code
-        kind = ["Content-Type: text/html"] if html else []
-        text = "\r\n".join([f"HTTP/1.1 {code} Wicked", *kind, *lines])
+        text = "\r\n".join([f"HTTP/1.1 {code} Wicked", "Content-Type: text/html", *lines])
         await self.send(text.encode("latin-1") + b"\r\n\r\n")
 
     async def page(self, body: bytes, *lines: str, code: int = 200, keep: bool = False) -> None:
@@ -79,9 +78,9 @@ class Exchange:
         if self.method != "HEAD":
             await self.send(body)
 
-    async def redirect(self, location: str, code: int = 302) -> None:
+    async def redirect(self, location: str) -> None:
         """An honest redirect, to wherever."""
-        await self.page(b"", f"Location: {location}", code=code)
+        await self.page(b"", f"Location: {location}", code=302)
 
     async def trickle(self, data: bytes, default_pause: float) -> None:
         """A byte at a time; `?seconds=` is the pause."""
@@ -119,6 +118,38 @@ def abort(writer: asyncio.StreamWriter) -> None:
 
 
 RouteHandler = Callable[[Exchange], Awaitable[None]]
+
+
+def says(data: bytes, status: int = 0) -> RouteHandler:
+    """Sends these bytes and nothing else; `status` is the code that they bear."""
+
+    async def serve(exchange: Exchange) -> None:
+        exchange.status = status
+        await exchange.send(data)
+
+    return serve
+
+
+def answers(body: bytes, *lines: str, code: int = 200, keep: bool = False) -> RouteHandler:
+    """Sends a head with these lines and then these bytes, whether they belong together or not."""
+
+    async def serve(exchange: Exchange) -> None:
+        exchange.keep = keep
+        await exchange.head(code, *lines)
+        await exchange.send(body)
+
+    return serve
+
+
+def page(body: bytes, *lines: str, code: int = 200) -> RouteHandler:
+    """Sends an honest answer, but for these lines."""
+
+    async def serve(exchange: Exchange) -> None:
+        await exchange.page(body, *lines, code=code)
+
+    return serve
+
+
 FetchEnd = FailureKind | Truncation | int
 """How a fetch may end: without a response, with a cut body, or with a response of that code."""
 

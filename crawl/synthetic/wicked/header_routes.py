@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from crawl.interfaces.protocol import FailureKind
-from crawl.synthetic.wicked.exchange import FINE, Exchange, Route
+from crawl.synthetic.wicked.exchange import FINE, Exchange, Route, RouteHandler, page, says
 
 _FLOODED = (FailureKind.HEADERS_TOO_LARGE,)
 _STRANGE = (200, FailureKind.MALFORMED_RESPONSE)
 _OPENING = b"HTTP/1.1 200 Wicked\r\nContent-Type: text/html\r\n"
 _CLOSING = f"Connection: close\r\nContent-Length: {len(FINE)}\r\n\r\n".encode() + FINE
 _BLOCK = 65_536
+_NO_RESPONSE = (FailureKind.MALFORMED_RESPONSE, FailureKind.DISCONNECTED)
+
+
+def _with_headers(odd: bytes) -> RouteHandler:
+    """A page with these lines in its head."""
+    return says(_OPENING + odd + _CLOSING, status=200)
 
 
 async def endless(exchange: Exchange) -> None:
@@ -39,44 +45,6 @@ async def continues(exchange: Exchange) -> None:
     await exchange.repeat(b"HTTP/1.1 100 Continue\r\n\r\n")
 
 
-async def nul(exchange: Exchange) -> None:
-    exchange.status = 200
-    await exchange.send(_OPENING + b"X-Nul: a\0b\r\nX-\0: c\r\n" + _CLOSING)
-
-
-async def non_ascii(exchange: Exchange) -> None:
-    exchange.status = 200
-    odd = "X-Ünïcode: grün\r\n".encode() + b"X-Bytes: \xff\xfe\x80\r\n"
-    await exchange.send(_OPENING + odd + _CLOSING)
-
-
-async def folded(exchange: Exchange) -> None:
-    exchange.status = 200
-    odd = b"X-Folded: one\r\n two\r\n\tthree\r\nno colon here\r\n: no name\r\n"
-    await exchange.send(_OPENING + odd + _CLOSING)
-
-
-async def bare_newlines(exchange: Exchange) -> None:
-    exchange.status = 200
-    await exchange.send((_OPENING + _CLOSING).replace(b"\r\n", b"\n"))
-
-
-async def status_garbage(exchange: Exchange) -> None:
-    await exchange.send(b"\x16\x03\x01 SIP/2.0 fine by me\r\n\r\n" + FINE)
-
-
-async def status_number(exchange: Exchange) -> None:
-    await exchange.send(b"HTTP/1.1 99999999999 Wicked\r\n" + _CLOSING)
-
-
-async def status_unknown(exchange: Exchange) -> None:
-    await exchange.page(FINE, code=799)
-
-
-async def no_headers(exchange: Exchange) -> None:
-    await exchange.send(FINE)
-
-
 HEADER_ROUTES: tuple[Route, ...] = (
     Route("/endless/headers", "headers without end", "stop at its limit", _FLOODED, endless),
     Route("/flood/many", "100,000 headers, 2 MB", "stop at its limit", _FLOODED, many),
@@ -92,48 +60,54 @@ HEADER_ROUTES: tuple[Route, ...] = (
         ),
         continues,
     ),
-    Route("/headers/nul", "NULs in a header", "take or refuse, not crash", _STRANGE, nul),
+    Route(
+        "/headers/nul",
+        "NULs in a header",
+        "take or refuse, not crash",
+        _STRANGE,
+        _with_headers(b"X-Nul: a\0b\r\nX-\0: c\r\n"),
+    ),
     Route(
         "/headers/bytes",
         "headers that are not ASCII, nor UTF-8",
         "take the page; no header may make a record unwritable",
         _STRANGE,
-        non_ascii,
+        _with_headers("X-Ünïcode: grün\r\n".encode() + b"X-Bytes: \xff\xfe\x80\r\n"),
     ),
     Route(
         "/headers/folded",
         "folded lines, a line without a colon, one without a name",
         "take or refuse, not crash",
         _STRANGE,
-        folded,
+        _with_headers(b"X-Folded: one\r\n two\r\n\tthree\r\nno colon here\r\n: no name\r\n"),
     ),
     Route(
         "/headers/newlines",
         "lines that end without a carriage return",
         "take or refuse, not wait",
         _STRANGE,
-        bare_newlines,
+        says((_OPENING + _CLOSING).replace(b"\r\n", b"\n"), status=200),
     ),
     Route(
         "/status/garbage",
         "a status line of another protocol",
         "refuse the response",
-        (FailureKind.MALFORMED_RESPONSE, FailureKind.DISCONNECTED),
-        status_garbage,
+        _NO_RESPONSE,
+        says(b"\x16\x03\x01 SIP/2.0 fine by me\r\n\r\n" + FINE),
     ),
     Route(
         "/status/number",
         "a status of eleven digits",
         "refuse the response",
-        (FailureKind.MALFORMED_RESPONSE, FailureKind.DISCONNECTED),
-        status_number,
+        _NO_RESPONSE,
+        says(b"HTTP/1.1 99999999999 Wicked\r\n" + _CLOSING),
     ),
-    Route("/status/799", "a status that nobody knows", "record it", (799,), status_unknown),
+    Route("/status/799", "a status that nobody knows", "record it", (799,), page(FINE, code=799)),
     Route(
         "/status/none",
         "a body and nothing else, as HTTP/0.9 did",
         "refuse the response",
-        (FailureKind.MALFORMED_RESPONSE, FailureKind.DISCONNECTED),
-        no_headers,
+        _NO_RESPONSE,
+        says(FINE),
     ),
 )

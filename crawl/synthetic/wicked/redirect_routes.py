@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from crawl.interfaces.protocol import FailureKind
-from crawl.synthetic.wicked.exchange import Exchange, Route
+from crawl.synthetic.wicked.exchange import Exchange, Route, page
 
 _REFUSED = "record the redirect and never ask its target"
 FORBIDDEN_TARGETS: dict[str, str] = {
@@ -46,29 +46,14 @@ async def growing(exchange: Exchange) -> None:
     await exchange.redirect(f"{exchange.origin}{exchange.target}/{'x' * 1000}")
 
 
-async def garbage(exchange: Exchange) -> None:
-    await exchange.redirect('http://[::garbage\\%zz:99999999/ \t<>"\xff')
-
-
-async def nowhere(exchange: Exchange) -> None:
-    await exchange.page(b"", code=302)
-
-
-async def twice(exchange: Exchange) -> None:
-    lines = ("Location: http://10.0.0.1/first", "Location: http://10.0.0.2/second")
-    await exchange.page(b"", *lines, code=302)
-
-
-async def split(exchange: Exchange) -> None:
-    await exchange.redirect("http://wicked.test/x%0d%0aHost:%2010.0.0.1")
-
-
 def _to(name: str, target: str) -> Route:
-    async def serve(exchange: Exchange) -> None:
-        await exchange.redirect(target)
-
+    serve = page(b"", f"Location: {target}", code=302)
     return Route(f"/redirect/{name}", f"302 to {target}", _REFUSED, (302,), serve)
 
+
+_GARBAGE = 'Location: http://[::garbage\\%zz:99999999/ \t<>"\xff'
+_TWICE = ("Location: http://10.0.0.1/first", "Location: http://10.0.0.2/second")
+_SPLIT = "Location: http://wicked.test/x%0d%0aHost:%2010.0.0.1"
 
 REDIRECT_ROUTES: tuple[Route, ...] = (
     Route("/redirect/loop", "two that redirect to each other", "notice, stop", (302,), loop),
@@ -82,21 +67,33 @@ REDIRECT_ROUTES: tuple[Route, ...] = (
         (302,),
         growing,
     ),
-    Route("/redirect/garbage", "to what is no URL", "record it, not crash", (302,), garbage),
-    Route("/redirect/nowhere", "302 without a Location", "record it, not crash", (302,), nowhere),
+    Route(
+        "/redirect/garbage",
+        "to what is no URL",
+        "record it, not crash",
+        (302,),
+        page(b"", _GARBAGE, code=302),
+    ),
+    Route(
+        "/redirect/nowhere",
+        "302 without a Location",
+        "record it, not crash",
+        (302,),
+        page(b"", code=302),
+    ),
     Route(
         "/redirect/twice",
         "two Locations, both private",
         f"{_REFUSED}, or refuse the response",
         (302, FailureKind.MALFORMED_RESPONSE),
-        twice,
+        page(b"", *_TWICE, code=302),
     ),
     Route(
         "/redirect/split",
         "to a URL with an encoded line end",
         "keep the line end encoded",
         (302,),
-        split,
+        page(b"", _SPLIT, code=302),
     ),
     *(_to(name, target) for name, target in FORBIDDEN_TARGETS.items()),
 )

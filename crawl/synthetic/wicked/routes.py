@@ -41,11 +41,7 @@ HOSTS: dict[str, tuple[str, str, FailureKind]] = {
         "never completes a connection",
         FailureKind.CONNECT_TIMEOUT,
     ),
-    "refused.wicked.test": (
-        "127.0.0.123",
-        "listens on no port",
-        FailureKind.CONNECT_REFUSED,
-    ),
+    "refused.wicked.test": ("127.0.0.123", "listens on no port", FailureKind.CONNECT_REFUSED),
 }
 """Hosts that are wicked before a path is known → their address, what they do, how it ends."""
 

@@ -55,7 +55,8 @@ class WickedHandler:
         head = (first + await reader.readuntil(b"\r\n\r\n")).decode("latin-1")
         line, *lines = head.rstrip("\r\n").split("\r\n")
         method, target, _ = (*line.split(" "), "", "")[:3]
-        headers = {name.lower(): value.strip() for name, _, value in _fields(lines)}
+        fields = (field.partition(":") for field in lines)
+        headers = {name.lower(): value.strip() for name, _, value in fields}
         host = headers.get("host", "wicked.test").partition(":")[0].lower()
         agent = headers.get("user-agent", "").replace("\t", " ")
         closing = headers.get("connection", "").lower() == "close"
@@ -98,10 +99,6 @@ class WickedHandler:
 
 async def _reset(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     abort(writer)
-
-
-def _fields(lines: Iterable[str]) -> Iterable[tuple[str, str, str]]:
-    return (line.partition(":") for line in lines)
 
 
 def _index(routes: Iterable[Route]) -> bytes:

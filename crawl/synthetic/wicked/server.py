@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from hashlib import blake2b
 
-from crawl.synthetic.web.log import LogEntry, read_entries
 from crawl.synthetic.web.process import ServerProcess
 from crawl.synthetic.wicked.routes import ADDRESSES, BY_NAME, HOSTS
 
 
-class WickedServer:
+class WickedServer(ServerProcess):
     """A wicked server in another process."""
 
     def __init__(self, port: int = 0) -> None:
         """Starts to serve, on a free port by default."""
-        self._process = ServerProcess("crawl.synthetic.wicked.serve", {"port": port})
-        self.port: int = self._process.started["port"]
-
-    @property
-    def pid(self) -> int:
-        """The server's process id."""
-        return self._process.pid
+        super().__init__("crawl.synthetic.wicked.serve", {"port": port})
+        self.port: int = self.started["port"]
 
     def url(self, name: str, host: str = "") -> str:
         """The URL of a route (`drip-body`) or of a wicked host; each route on its own host."""
@@ -50,24 +42,6 @@ class WickedServer:
         number = int.from_bytes(blake2b(host.lower().encode(), digest_size=4).digest())
         return ADDRESSES[number % len(ADDRESSES)]
 
-    def is_alive(self) -> bool:
-        """Whether the process runs."""
-        return self._process.is_alive()
 
-    def requests(self) -> list[LogEntry]:
-        """Every request so far, in the order in which their answers ended."""
-        return list(read_entries(self._process.log()))
-
-    def stop(self) -> None:
-        """Ends the process; the log can still be asked for."""
-        self._process.stop()
-
-
-@contextmanager
-def running_wicked(port: int = 0) -> Iterator[WickedServer]:
-    """Is wicked while the block runs."""
-    server = WickedServer(port)
-    try:
-        yield server
-    finally:
-        server.stop()
+running_wicked = WickedServer
+"""Is wicked while a block runs."""

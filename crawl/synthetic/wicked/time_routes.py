@@ -12,6 +12,8 @@ _WITHOUT_END = (Truncation.LENGTH, Truncation.TIME)
 """Whichever limit is reached first: small chunks take a slow or busy machine its time."""
 _CUT = (FailureKind.DISCONNECTED, FailureKind.MALFORMED_RESPONSE)
 _HTTP_200 = b"HTTP/1.1 200 Wicked\r\nContent-Type: text/html\r\n"
+_GIVE_UP = "give up at its low-speed or total limit, or keep what it has as cut by time"
+_STOP = "stop at its content limit, or before at its total limit, in constant memory"
 
 
 async def drip_headers(exchange: Exchange) -> None:
@@ -78,24 +80,18 @@ TIME_ROUTES: tuple[Route, ...] = (
     Route(
         "/drip/body",
         "sends the body a byte every 0.2 s (`?seconds=`), for days",
-        "give up at its low-speed or total limit, or keep what it has as cut by time",
+        _GIVE_UP,
         _BODY_TIMEOUTS,
         drip_body,
     ),
     Route(
         "/endless/body",
         "sends a body without length and without end, as fast as it is read",
-        "stop at its content limit, or before at its total limit, in constant memory",
+        _STOP,
         _WITHOUT_END,
         endless_body,
     ),
-    Route(
-        "/endless/chunks",
-        "the same in small chunks",
-        "stop at its content limit, or before at its total limit, in constant memory",
-        _WITHOUT_END,
-        endless_chunks,
-    ),
+    Route("/endless/chunks", "the same in small chunks", _STOP, _WITHOUT_END, endless_chunks),
     Route("/never", "never answers", "give up at its time limit", _TIMEOUTS, never),
     Route(
         "/late",
@@ -107,7 +103,7 @@ TIME_ROUTES: tuple[Route, ...] = (
     Route(
         "/stall",
         "sends headers and 800 of 100,000 bytes, then nothing",
-        "give up at its low-speed or total limit, or keep what it has as cut by time",
+        _GIVE_UP,
         _BODY_TIMEOUTS,
         stall,
     ),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import pytest
 
-from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
+from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.testing.http.case import HttpCase
 from crawl.testing.servers.scripted_answers import then_close, then_repeat, then_reset
 from crawl.testing.servers.scripted_server import ScriptedServer
@@ -22,6 +22,7 @@ _MOVED = b"HTTP/1.1 302 Found\r\nContent-Length: 0\r\n"
 _CHUNKED = _OK + b"Transfer-Encoding: chunked\r\n\r\n"
 _CHUNK = b"2\r\nhi\r\n0\r\n\r\n"
 _TEXT = b"hello" * 50
+_MALFORMED, _TOO_LARGE = FailureKind.MALFORMED_RESPONSE, FailureKind.HEADERS_TOO_LARGE
 _PACKED = gzip.compress(_TEXT, mtime=0)
 
 
@@ -93,47 +94,39 @@ PAGES: dict[str, bytes] = {
 """Taken as a page with the text `hi`."""
 
 FAILURES: dict[str, tuple[bytes | Callable[..., None], FailureKind]] = {
-    "NUL in a value": (_OK + b"X: a\0b\r\n" + _HI, FailureKind.MALFORMED_RESPONSE),
-    "NUL in a name": (_OK + b"X\0: a\r\n" + _HI, FailureKind.MALFORMED_RESPONSE),
-    "NUL in the reason": (b"HTTP/1.1 200 O\0K\r\n" + _HI, FailureKind.MALFORMED_RESPONSE),
-    "NUL in a Location": (_MOVED + b"Location: /a\0b\r\n\r\n", FailureKind.MALFORMED_RESPONSE),
-    "Locations that differ": (_MOVED + b"Location: /a\r\nLocation: /b\r\n\r\n",
-                              FailureKind.MALFORMED_RESPONSE),
-    "Locations of a page": (_OK + b"Location: /a\r\nlocation: /b\r\n" + _HI,
-                            FailureKind.MALFORMED_RESPONSE),
-    "5,001 headers": (_OK + b"X: 1\r\n" * 5000 + _HI, FailureKind.HEADERS_TOO_LARGE),
-    "header of 100 kB": (_OK + b"X: " + b"x" * 100_000 + b"\r\n" + _HI,
-                         FailureKind.HEADERS_TOO_LARGE),
-    "reason of 70 kB": (b"HTTP/1.1 200 " + b"x" * 70_000 + b"\r\n" + _HI,
-                        FailureKind.HEADERS_TOO_LARGE),
-    "endless header": (then_repeat(_OK, b"X: xxxxxxxx\r\n"), FailureKind.HEADERS_TOO_LARGE),
+    "NUL in a value": (_OK + b"X: a\0b\r\n" + _HI, _MALFORMED),
+    "NUL in a name": (_OK + b"X\0: a\r\n" + _HI, _MALFORMED),
+    "NUL in the reason": (b"HTTP/1.1 200 O\0K\r\n" + _HI, _MALFORMED),
+    "NUL in a Location": (_MOVED + b"Location: /a\0b\r\n\r\n", _MALFORMED),
+    "Locations that differ": (_MOVED + b"Location: /a\r\nLocation: /b\r\n\r\n", _MALFORMED),
+    "Locations of a page": (_OK + b"Location: /a\r\nlocation: /b\r\n" + _HI, _MALFORMED),
+    "5,001 headers": (_OK + b"X: 1\r\n" * 5000 + _HI, _TOO_LARGE),
+    "header of 100 kB": (_OK + b"X: " + b"x" * 100_000 + b"\r\n" + _HI, _TOO_LARGE),
+    "reason of 70 kB": (b"HTTP/1.1 200 " + b"x" * 70_000 + b"\r\n" + _HI, _TOO_LARGE),
+    "endless header": (then_repeat(_OK, b"X: xxxxxxxx\r\n"), _TOO_LARGE),
     "provisional answers of 70 kB": (b"HTTP/1.1 100 Continue\r\n\r\n" * 2800 + _OK + _HI,
-                                     FailureKind.HEADERS_TOO_LARGE),
+                                     _TOO_LARGE),
     "lines that end in CR": (b"HTTP/1.1 200 OK\rContent-Length: 2\r\rhi", FailureKind.DISCONNECTED),
-    "HTTP/0.9": (b"<html>hi</html>", FailureKind.MALFORMED_RESPONSE),
-    "ICY": (b"ICY 200 OK\r\n" + _HI, FailureKind.MALFORMED_RESPONSE),
-    "an empty line first": (b"\r\n" + _OK + _HI, FailureKind.MALFORMED_RESPONSE),
-    "garbage first": (b"garbage\r\n" + _OK + _HI, FailureKind.MALFORMED_RESPONSE),
-    "TAB before the status": (b"HTTP/1.1\t200 OK\r\n" + _HI, FailureKind.MALFORMED_RESPONSE),
-    "no blank behind the status": (b"HTTP/1.1 200OK\r\n" + _HI, FailureKind.MALFORMED_RESPONSE),
-    **{f"status {status}": (b"HTTP/1.1 %b Odd\r\n" % status.encode() + _HI,
-                            FailureKind.MALFORMED_RESPONSE)
+    "HTTP/0.9": (b"<html>hi</html>", _MALFORMED),
+    "ICY": (b"ICY 200 OK\r\n" + _HI, _MALFORMED),
+    "an empty line first": (b"\r\n" + _OK + _HI, _MALFORMED),
+    "garbage first": (b"garbage\r\n" + _OK + _HI, _MALFORMED),
+    "TAB before the status": (b"HTTP/1.1\t200 OK\r\n" + _HI, _MALFORMED),
+    "no blank behind the status": (b"HTTP/1.1 200OK\r\n" + _HI, _MALFORMED),
+    **{f"status {status}": (b"HTTP/1.1 %b Odd\r\n" % status.encode() + _HI, _MALFORMED)
        for status in ("000", "099", "99", "20", "1000", "-200", "abc", "")},
     "provisional answers alone": (b"HTTP/1.1 100 Continue\r\n\r\n", FailureKind.DISCONNECTED),
-    "body of a provisional answer": (b"HTTP/1.1 103 Early\r\n" + _HI + _OK + _HI,
-                                     FailureKind.MALFORMED_RESPONSE),
-    "101": (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhi",
-            FailureKind.MALFORMED_RESPONSE),
-    "a size that is none": (_CHUNKED + b"zz\r\nhi\r\n0\r\n\r\n", FailureKind.MALFORMED_RESPONSE),
-    "a negative size": (_CHUNKED + b"-2\r\nhi\r\n0\r\n\r\n", FailureKind.MALFORMED_RESPONSE),
-    "a size with 0x": (_CHUNKED + b"0x2\r\nhi\r\n0\r\n\r\n", FailureKind.MALFORMED_RESPONSE),
-    "a blank before a size": (_CHUNKED + b" 2\r\nhi\r\n0\r\n\r\n", FailureKind.MALFORMED_RESPONSE),
-    "no size": (_CHUNKED + b"\r\nhi\r\n0\r\n\r\n", FailureKind.MALFORMED_RESPONSE),
-    "no chunks": (_CHUNKED + b"<p>hi</p>", FailureKind.MALFORMED_RESPONSE),
-    "a size of 18 digits": (_CHUNKED + b"f" * 18 + b"\r\nhi", FailureKind.MALFORMED_RESPONSE),
-    "a size of 16 digits": (_CHUNKED + b"f" * 16 + b"\r\nhi", FailureKind.MALFORMED_RESPONSE),
-    "a chunk that is longer": (_CHUNKED + b"2\r\nhixx\r\n0\r\n\r\n",
-                               FailureKind.MALFORMED_RESPONSE),
+    "body of a provisional answer": (b"HTTP/1.1 103 Early\r\n" + _HI + _OK + _HI, _MALFORMED),
+    "101": (b"HTTP/1.1 101 Switching\r\nUpgrade: x\r\nConnection: Upgrade\r\n\r\nhi", _MALFORMED),
+    "a size that is none": (_CHUNKED + b"zz\r\nhi\r\n0\r\n\r\n", _MALFORMED),
+    "a negative size": (_CHUNKED + b"-2\r\nhi\r\n0\r\n\r\n", _MALFORMED),
+    "a size with 0x": (_CHUNKED + b"0x2\r\nhi\r\n0\r\n\r\n", _MALFORMED),
+    "a blank before a size": (_CHUNKED + b" 2\r\nhi\r\n0\r\n\r\n", _MALFORMED),
+    "no size": (_CHUNKED + b"\r\nhi\r\n0\r\n\r\n", _MALFORMED),
+    "no chunks": (_CHUNKED + b"<p>hi</p>", _MALFORMED),
+    "a size of 18 digits": (_CHUNKED + b"f" * 18 + b"\r\nhi", _MALFORMED),
+    "a size of 16 digits": (_CHUNKED + b"f" * 16 + b"\r\nhi", _MALFORMED),
+    "a chunk that is longer": (_CHUNKED + b"2\r\nhixx\r\n0\r\n\r\n", _MALFORMED),
     "a chunk that is shorter": (_CHUNKED + b"7fffffffffffffff\r\nhi", FailureKind.DISCONNECTED),
     "no end of the last chunk": (_CHUNKED + b"2\r\nhi\r\n0\r\n", FailureKind.DISCONNECTED),
     "half a last chunk": (_CHUNKED + b"2\r\nhi\r\n0", FailureKind.DISCONNECTED),
@@ -141,9 +134,8 @@ FAILURES: dict[str, tuple[bytes | Callable[..., None], FailureKind]] = {
     "less than the length": (_OK + b"Content-Length: 20\r\n\r\nhi", FailureKind.DISCONNECTED),
     "a length of 19 digits": (_OK + b"Content-Length: 9223372036854775807\r\n\r\nhi",
                               FailureKind.DISCONNECTED),
-    "lengths that differ": (_OK + b"Content-Length: 3\r\n" + _HI, FailureKind.MALFORMED_RESPONSE),
-    "lengths in one line": (_OK + b"Content-Length: 2, 3\r\n\r\nhi!",
-                            FailureKind.MALFORMED_RESPONSE),
+    "lengths that differ": (_OK + b"Content-Length: 3\r\n" + _HI, _MALFORMED),
+    "lengths in one line": (_OK + b"Content-Length: 2, 3\r\n\r\nhi!", _MALFORMED),
     "broken gzip": (_packed(_PACKED[:20] + bytes(4) + _PACKED[24:]), FailureKind.BAD_ENCODING),
     "a wrong sum of gzip": (_packed(_PACKED[:-8] + bytes(8)), FailureKind.BAD_ENCODING),
     "no gzip": (_packed(b"hello"), FailureKind.BAD_ENCODING),
@@ -185,18 +177,14 @@ class HttpBadServerContract(HttpCase):
 
     @pytest.mark.parametrize("name", PAGES)
     def test_taken_as_browsers_do(self, server: ScriptedServer, name: str) -> None:
-        server.answers["/"] = then_close(PAGES[name])
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Response), got
+        got = self.taken(server, then_close(PAGES[name]))
         assert (got.code, got.body, got.truncated) == (200, b"hi", Truncation.WHOLE)
         assert len(server.requests) <= 2
 
     @pytest.mark.parametrize("name", FAILURES)
     def test_a_failure_of_one_kind(self, server: ScriptedServer, name: str) -> None:
         said, kind = FAILURES[name]
-        server.answers["/"] = said if callable(said) else then_close(said)
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Failure), got
+        got = self.refused(server, said if callable(said) else then_close(said))
         assert got.kind is kind and got.sent > 0
         assert got.message, "it is told to people"
         assert len(server.requests) <= 2
@@ -204,8 +192,6 @@ class HttpBadServerContract(HttpCase):
     @pytest.mark.parametrize("name", OTHERS)
     def test_other_answers(self, server: ScriptedServer, name: str) -> None:
         said, code, body, location = OTHERS[name]
-        server.answers["/"] = then_close(said)
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Response), got
+        got = self.taken(server, then_close(said))
         assert (got.code, got.body, got.header("Location")) == (code, body, location)
         assert got.truncated is Truncation.WHOLE

@@ -10,7 +10,7 @@ import pytest
 from crawl.config import Config
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
 from crawl.testing.plugin_contract import PluginContract
-from crawl.testing.servers.scripted_server import ScriptedServer, scripted_server
+from crawl.testing.servers.scripted_server import Answer, ScriptedServer, scripted_server
 
 ENOUGH = 20.0
 """Seconds that a thread of a test waits for another at most."""
@@ -51,6 +51,20 @@ class HttpCase(PluginContract[FetchProtocol]):
         if isinstance(answer, Failure) and answer.kind is FailureKind.REFUSED_HEAD:
             answer = plugin.fetch(Request(url))
         return answer
+
+    def taken(self, server: ScriptedServer, said: Answer) -> Response:
+        """The response that a crawl gets where a server says this."""
+        server.answers["/"] = said
+        got = self.asked_for(self.plugin(), server.url())
+        assert isinstance(got, Response), got
+        return got
+
+    def refused(self, server: ScriptedServer, said: Answer) -> Failure:
+        """The failure that a crawl gets where a server says this."""
+        server.answers["/"] = said
+        got = self.asked_for(self.plugin(), server.url())
+        assert isinstance(got, Failure), got
+        return got
 
     def failure(self, plugin: Any, url: str, **request: Any) -> Failure:
         answer = plugin.fetch(Request(url, **request))

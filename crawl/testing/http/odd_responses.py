@@ -41,9 +41,7 @@ class HttpOddResponseContract(HttpCase):
     def test_a_redirect_with_a_broken_body_keeps_its_location(
         self, server: ScriptedServer, rest: bytes, is_reset: bool
     ) -> None:
-        server.answers["/"] = (then_reset if is_reset else then_close)(_MOVED + rest)
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Response), got
+        got = self.taken(server, (then_reset if is_reset else then_close)(_MOVED + rest))
         assert (got.code, got.header("Location")) == (302, "/there")
 
     def test_a_redirect_whose_body_never_comes_keeps_its_location(
@@ -80,9 +78,7 @@ class HttpOddResponseContract(HttpCase):
     def test_a_header_line_without_a_colon_is_skipped(
         self, server: ScriptedServer, lines: bytes
     ) -> None:
-        server.answers["/"] = _OK + lines + b"Content-Length: 2\r\n\r\nhi"
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Response), got
+        got = self.taken(server, _OK + lines + b"Content-Length: 2\r\n\r\nhi")
         assert (got.code, got.body, got.truncated) == (200, b"hi", Truncation.WHOLE)
         assert got.header("X") == "1"
 
@@ -93,35 +89,27 @@ class HttpOddResponseContract(HttpCase):
         self, server: ScriptedServer, length: bytes
     ) -> None:
         head = _OK + b"Content-Length: " + length + b"\r\n\r\n"
-        server.answers["/"] = then_close(head + b"<p>all of it</p>")
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Response), got
+        got = self.taken(server, then_close(head + b"<p>all of it</p>"))
         assert (got.body, got.truncated) == (b"<p>all of it</p>", Truncation.WHOLE)
 
     @pytest.mark.parametrize("lengths", [b"2\r\nContent-Length: 2", b"2, 2", b"2,2"])
     def test_a_length_that_is_said_twice_is_one(
         self, server: ScriptedServer, lengths: bytes
     ) -> None:
-        server.answers["/"] = _OK + b"Content-Length: " + lengths + b"\r\n\r\nhi"
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Response), got
+        got = self.taken(server, _OK + b"Content-Length: " + lengths + b"\r\n\r\nhi")
         assert (got.body, got.truncated) == (b"hi", Truncation.WHOLE)
 
     @pytest.mark.parametrize("lengths", [b"2\r\nContent-Length: 3", b"2, 3"])
     def test_lengths_that_differ_are_refused(self, server: ScriptedServer, lengths: bytes) -> None:
         """As browsers do: somebody may have put two responses together."""
-        server.answers["/"] = then_close(_OK + b"Content-Length: " + lengths + b"\r\n\r\nhi!")
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Failure), got
+        got = self.refused(server, then_close(_OK + b"Content-Length: " + lengths + b"\r\n\r\nhi!"))
         assert got.kind is FailureKind.MALFORMED_RESPONSE
 
     @pytest.mark.parametrize("coding", [b"odd", b"identity", b"gzip"])
     def test_a_transfer_coding_that_nobody_asked_for_is_ignored(
         self, server: ScriptedServer, coding: bytes
     ) -> None:
-        server.answers["/"] = then_close(_OK + b"Transfer-Encoding: " + coding + b"\r\n\r\nhi")
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Response), got
+        got = self.taken(server, then_close(_OK + b"Transfer-Encoding: " + coding + b"\r\n\r\nhi"))
         assert got.body == b"hi"
 
     @pytest.mark.parametrize(
@@ -132,9 +120,7 @@ class HttpOddResponseContract(HttpCase):
         ],
     )
     def test_odd_status_lines(self, server: ScriptedServer, line: bytes) -> None:
-        server.answers["/"] = line + b"\r\nContent-Length: 2\r\n\r\nhi"
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Response), got
+        got = self.taken(server, line + b"\r\nContent-Length: 2\r\n\r\nhi")
         assert (got.code, got.body) == (200, b"hi")
 
     def test_odd_bytes_of_a_location_are_kept(self, server: ScriptedServer) -> None:

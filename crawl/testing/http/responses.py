@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from crawl.interfaces.protocol import Failure, FailureKind, Truncation
+from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.testing.http.case import HttpCase
 from crawl.testing.servers.scripted_answers import (
     drip,
@@ -179,9 +179,7 @@ class HttpResponseContract(HttpCase):
         ],
     )
     def test_no_answer(self, server: ScriptedServer, answer: bytes, kind: FailureKind) -> None:
-        server.answers["/"] = then_close(answer)
-        got = self.asked_for(self.plugin(), server.url())
-        assert isinstance(got, Failure), got
+        got = self.refused(server, then_close(answer))
         assert got.kind is kind and got.sent > 0 and got.message.isprintable()
 
     def test_large_headers(self, server: ScriptedServer) -> None:

@@ -256,10 +256,7 @@ METADATA: dict[str, dict[str, str]] = {
         "description": "x",
         "og:description": "x",
     },
-    "<meta property='og:image' content=/i.png>": {
-        "og:image": "/i.png",
-        "image": f"{HERE}/i.png",
-    },
+    "<meta property='og:image' content=/i.png>": {"og:image": "/i.png", "image": f"{HERE}/i.png"},
     "<link rel=image_src href=/j.png><meta name='twitter:image' content=k.png>": {
         "twitter:image": "k.png",
         "image": f"{HERE}/dir/k.png",

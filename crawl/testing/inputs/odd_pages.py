@@ -15,29 +15,17 @@ ODD_TEXTS = ("1", "0", "-3", "0.25", "1e300", "1e999", "nan", "-inf", "", " 7", 
 """What may stand in metadata where a number is expected."""
 
 _URLS = (
-    PAGE_URL,
-    "http://www.example.com/",
-    "https://other.example.com:8443/x",
-    "http://example.org/",
-    "http://192.0.2.7/",
-    "http://[2001:db8::1]/",
-    "http://xn--bcher-kva.example/",
-    "ftp://files.example.net/a",
-    "file:///etc/hosts",
-    "no URL at all",
-    "",
-    "http://www.example.com/",
+    *(PAGE_URL, "http://www.example.com/", "https://other.example.com:8443/x"),
+    *("http://example.org/", "http://192.0.2.7/", "http://[2001:db8::1]/"),
+    *("http://xn--bcher-kva.example/", "ftp://files.example.net/a", "file:///etc/hosts"),
+    *("no URL at all", "", "http://www.example.com/"),
 )
 
 
 def odd_metadata(keys: Iterable[str]) -> list[dict[str, str]]:
     """None, each odd text under every key, and keys that nobody knows."""
     known = (SCORE_KEY, *keys)
-    return [
-        {},
-        {"": "", "key": "value"},
-        *(dict.fromkeys(known, text) for text in ODD_TEXTS),
-    ]
+    return [{}, {"": "", "key": "value"}, *(dict.fromkeys(known, text) for text in ODD_TEXTS)]
 
 
 def odd_contents(keys: Iterable[str]) -> list[Content]:

@@ -40,20 +40,9 @@ _PIECES: tuple[bytes, ...] = (
     *(b"<meta http-equiv=refresh content='0;url=/r'>", b"<link rel=canonical href=/c>"),
     *(b"<textarea>", b"</textarea>", b"<iframe src=f>", b"</iframe>", b"<![CDATA[", b"]]>"),
     *(b"<frameset>", b"<frame src=g>", b"<form action=/f>", b"<button>", b"<object data=o>"),
-    *(
-        b"text ",
-        b"\n",
-        b"\t",
-        b"&amp;",
-        b"&nbsp;",
-        b"&#0;",
-        b"\0",
-        b"\xff",
-        b"\xc3\xbc",
-        b"<",
-        b">",
-    ),
-    *(b'"', b"'", b"=", b"/", b"</", b"<x-y>", b"{", b"}", b"[1,", b'"k":', b"http://a.com/b "),
+    *(b"text ", b"\n", b"\t", b"&amp;", b"&nbsp;", b"&#0;", b"\0", b"\xff", b"\xc3\xbc", b"<"),
+    *(b">", b'"', b"'", b"=", b"/", b"</", b"<x-y>", b"{", b"}", b"[1,", b'"k":'),
+    b"http://a.com/b ",
 )
 
 

@@ -132,21 +132,6 @@ class _Relay(BaseHTTPRequestHandler):
     proxy: FaultyProxy
     protocol_version = "HTTP/1.1"
 
-    def do_GET(self) -> None:
-        self._relay()
-
-    def do_PUT(self) -> None:
-        self._relay()
-
-    def do_POST(self) -> None:
-        self._relay()
-
-    def do_DELETE(self) -> None:
-        self._relay()
-
-    def do_HEAD(self) -> None:
-        self._relay()
-
     def _relay(self) -> None:
         fault = self.proxy.next_fault(self.command, self.path)
         size = int(self.headers.get("Content-Length") or 0)
@@ -172,6 +157,8 @@ class _Relay(BaseHTTPRequestHandler):
         if fault is Fault.LOST_ANSWER or (fault is Fault.CUT_ANSWER and not answer[2]):
             return self._reset()
         return self._answer(*answer, cut=fault is Fault.CUT_ANSWER)
+
+    do_GET = do_PUT = do_POST = do_DELETE = do_HEAD = _relay  # noqa: N815
 
     def _answer(
         self, status: int, headers: list[tuple[str, str]], body: bytes, *, cut: bool

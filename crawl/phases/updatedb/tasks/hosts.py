@@ -16,14 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import required_schema, strings
-from crawl.model.hosts import (
-    HostState,
-    HostTrouble,
-    complete_troubles,
-    merged_troubles,
-    to_troubles,
-)
+from crawl.model.arrow import required_schema, strings, with_all_columns
+from crawl.model.hosts import HostState, HostTrouble, merged_troubles, to_troubles
 from crawl.model.status import Status
 from crawl.model.tables import FETCH_HOSTS
 from crawl.phases.updatedb.same_pages import SamePagesRule, after_pages
@@ -205,7 +199,7 @@ def send_troubles(file: HostTroublesFile, router: Router, outbox: Outbox) -> Non
     """Sends what a fetch tells of hosts that failed to the first slices of their buckets."""
     with open_whole_table(file.folder, file.path) as source:
         for group in each_group(source):
-            rows = complete_troubles(group).replace_schema_metadata(None)
+            rows = with_all_columns(group, FETCH_HOSTS.schema)
             number = pa.array(np.full(rows.num_rows, file.segment, dtype=np.int32))
             rows = rows.append_column(TROUBLES.schema.field("segment"), number)
             buckets = buckets_of(rows["host"], router.buckets)
