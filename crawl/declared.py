@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from crawl.config import Config, Property
+from crawl.config import Config, Property, properties_in
 from crawl.config.load import load
 from crawl.errors import PluginError, UsageError
 
@@ -62,27 +62,18 @@ def declared_properties() -> Iterator[Property[Any]]:
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
     from crawl.parsing import settings as parsing
+    from crawl.parsing.fields import rule_file
+    from crawl.parsing.html import reader
     from crawl.phases.export import settings as exporting
     from crawl.phases.index import settings as indexing
     from crawl.phases.invertlinks import settings as linkdb
     from crawl.phases.updatehostdb import settings as hostdb
-    from crawl.rules import links
-    from crawl.rules.redirect import DB_IGNORE_ALSO_REDIRECTS
+    from crawl.rules import links, redirect
     from crawl.search import settings as embedded
     from crawl.telemetry import settings as telemetry
 
-    yield from chains.PROPERTIES
-    yield from politeness.PROPERTIES
-    yield from settings.PROPERTIES
-    yield protocols.PLUGIN_PROTOCOL
-    yield from parsing.PROPERTIES
-    yield from links.PROPERTIES
-    yield DB_IGNORE_ALSO_REDIRECTS
-    yield from linkdb.PROPERTIES
-    yield from hostdb.PROPERTIES
-    yield from graph.PROPERTIES
-    yield from indexing.PROPERTIES
-    yield from embedded.PROPERTIES
-    yield from exporting.PROPERTIES
-    yield from telemetry.PROPERTIES
+    yield from properties_in(
+        *(chains, politeness, settings, protocols, parsing, reader, rule_file, links, redirect),
+        *(linkdb, hostdb, graph, indexing, embedded, exporting, telemetry),
+    )
     yield from plugin_properties()

@@ -1,9 +1,10 @@
 """The core's own keys, by phase: Nutch's names, meanings and defaults where Nutch has
-one. A plugin declares the keys that only it reads in its class attribute `properties`.
+one. A plugin declares the keys that only it reads as constants of its own module.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,6 +17,7 @@ from crawl.config.property import (
     integer_or,
     number,
     numbers,
+    properties_in,
     size,
     string_list,
     text,
@@ -358,8 +360,6 @@ REPORT_SAMPLES = integer(
 )
 
 CORE: Mapping[str, Property[Any]] = {
-    declared.name: declared
-    for declared in list(globals().values())
-    if isinstance(declared, Property)
+    declared.name: declared for declared in properties_in(sys.modules[__name__])
 }
 """Every property above, by name."""

@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from itertools import chain
+from types import ModuleType
+from typing import Any, Generic, TypeVar
 
 from crawl.config.property_types import (
     Boolean,
@@ -185,3 +187,12 @@ def size(
 def file(name: str, default: str | Property[str], about: str) -> Property[str]:
     """The name of a rule file, whose contents are `config.read(property)`."""
     return Property(name, default, about, FileName())
+
+
+def properties_in(*modules: ModuleType) -> tuple[Property[Any], ...]:
+    """The properties that are constants of the modules, or values of tables that are: whoever
+    declares one need not list it a second time."""
+    constants = [constant for module in modules for constant in vars(module).values()]
+    tables = [table.values() for table in constants if isinstance(table, dict)]
+    found = (each for each in chain(constants, *tables) if isinstance(each, Property))
+    return tuple(dict.fromkeys(found))

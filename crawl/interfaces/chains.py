@@ -44,12 +44,6 @@ URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
 URLFILTER_ORDER: Property[tuple[str, ...]] = string_list(
     "urlfilter.order", ("length", "regex", "trap"), "The filters; the first that rejects decides."
 )
-PROPERTIES: tuple[Property[Any], ...] = (
-    URLNORMALIZER_ORDER,
-    *URLNORMALIZER_ORDER_BY_SCOPE.values(),
-    URLNORMALIZER_LOOP_COUNT,
-    URLFILTER_ORDER,
-)
 
 
 class _Chain:

@@ -18,7 +18,7 @@ from ipaddress import ip_address
 from crawl.clock import SystemClock
 from crawl.config import Config, Property, duration, file, integer
 from crawl.interfaces.protocol import FailureKind
-from crawl.net.addresses import ALLOW_PRIVATE, EXCLUDE, INCLUDE, AddressPolicy
+from crawl.net.addresses import AddressPolicy
 from crawl.urls.parse import host_of
 from crawl.urls.rule_lines import rule_lines
 
@@ -36,15 +36,6 @@ DNS_NEGATIVE_TTL: Property[float] = duration(
 )
 DNS_CACHE_SIZE: Property[int] = integer(
     "http.dns.cache.size", 50_000, "Hosts whose addresses are remembered.", minimum=1
-)
-DNS_PROPERTIES = (
-    INCLUDE,
-    EXCLUDE,
-    ALLOW_PRIVATE,
-    HOSTS_FILE,
-    DNS_TTL,
-    DNS_NEGATIVE_TTL,
-    DNS_CACHE_SIZE,
 )
 
 _SYSTEM = SystemClock()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from crawl.config import Config, Property, boolean, choice, duration, integer, number, text
+from crawl.config import Config, boolean, choice, duration, integer, number, text
 
 METRICS_PORT = integer(
     "metrics.prometheus.port",
@@ -90,23 +89,6 @@ LOG_LEVEL = choice(
     "info",
     ("debug", "info", "warning", "error"),
     "The least that is logged as JSON.",
-)
-
-PROPERTIES: tuple[Property[Any], ...] = (
-    METRICS_PORT,
-    METRICS_ADDRESS,
-    METRICS_DISCOVERY,
-    METRICS_LINGER,
-    METRICS_PUSHGATEWAY,
-    METRICS_TEXTFILE,
-    METRICS_INTERVAL,
-    METRICS_CRAWL_LABEL,
-    METRICS_CRAWLDB,
-    TRACES_ENDPOINT,
-    TRACES_TIMEOUT,
-    TRACES_PAGES,
-    LOG_FORMAT,
-    LOG_LEVEL,
 )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Property, integer
 
 EXPORT_FILE_RECORDS: Property[int] = integer(
@@ -20,5 +18,3 @@ EXPORT_MARKDOWN_FILES: Property[int] = integer(
     unit="files",
     minimum=1,
 )
-
-PROPERTIES: tuple[Property[Any], ...] = (EXPORT_FILE_RECORDS, EXPORT_MARKDOWN_FILES)

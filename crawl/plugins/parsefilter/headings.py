@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
 from crawl.config import Config, Property, boolean, string_list
 from crawl.errors import ConfigError
@@ -27,8 +26,6 @@ _LEVELS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 class HeadingsParseFilter(ParseFilter):
     """The first heading of each level, or all of them."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (HEADINGS, MULTIVALUED)
 
     def __init__(self, config: Config) -> None:
         self._levels = {level.lower() for level in config[HEADINGS]}

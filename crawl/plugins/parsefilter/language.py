@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
 
 from crawl.config import Config, Property, boolean, integer, string_list
 from crawl.errors import ConfigError
@@ -45,8 +44,6 @@ _KEYS = ("dc.language", "dcterms.language", "content-language", "og:locale", "la
 
 class LanguageParseFilter(ParseFilter):
     """Sets `language` of the parse, and the metadata of that name."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (POLICY, MAX_LENGTH, ONLY_CERTAIN, LANGUAGES)
 
     def __init__(self, config: Config) -> None:
         self._policy = config[POLICY]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
 from crawl.config import Config, Property, string_list
 from crawl.interfaces.page import Page
@@ -24,8 +23,6 @@ _SEPARATOR = ", "
 
 class MetatagsParseFilter(ParseFilter):
     """What several tags of one name say stands in one value."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (NAMES,)
 
     def __init__(self, config: Config) -> None:
         names = {name.lower() for name in config[NAMES]}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -49,8 +48,6 @@ class _Rule:
 
 class RegexParseFilter(ParseFilter):
     """A key for each name: whether any of its expressions is found."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES, MAX_LENGTH)
 
     def __init__(self, config: Config) -> None:
         self._rules = tuple(_read(rule_lines(config, FILE, RULES), config[MAX_LENGTH]))

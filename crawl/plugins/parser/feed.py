@@ -54,7 +54,6 @@ class FeedParser(Parser):
         *("application/rdf+xml", "application/xml", "text/xml", "text/rss+xml", "text/rss"),
         *("application/x-rss+xml", "text/atom+xml", "application/rss"),
     )
-    properties: ClassVar[tuple[Property[Any], ...]] = (ENTRIES_AS_DOCUMENTS, MAX_ENTRIES)
 
     def __init__(self, config: Config) -> None:
         self._with_documents = config[ENTRIES_AS_DOCUMENTS]

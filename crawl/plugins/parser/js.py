@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crawl.config import Config, Property, boolean
 from crawl.interfaces.page import Page
@@ -44,7 +44,6 @@ class JsParser(Parser):
         *("application/javascript", "text/javascript", "application/x-javascript"),
         *("application/ecmascript", "text/ecmascript", "text/x-javascript"),
     )
-    properties: ClassVar[tuple[Property[Any], ...]] = (RELATIVE,)
 
     def __init__(self, config: Config) -> None:
         self._relative = config[RELATIVE]

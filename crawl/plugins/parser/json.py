@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crawl.config import Config, Property, integer
 from crawl.interfaces.page import Page
@@ -46,7 +46,6 @@ class JsonParser(Parser):
         *("application/hal+json", "application/problem+json", "application/schema+json"),
         *("application/vnd.api+json", "application/vnd.geo+json", "application/x-json"),
     )
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_DEPTH, MAX_STRINGS)
 
     def __init__(self, config: Config) -> None:
         self._max_depth = config[MAX_DEPTH]

@@ -6,7 +6,7 @@ They take tens of milliseconds a page, so the number of pages is bounded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crawl.config import Config, Property, integer
 from crawl.interfaces.page import Page
@@ -37,7 +37,6 @@ class PdfParser(Parser):
     """Portable Document Format."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("application/pdf", "application/x-pdf")
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_PAGES, MAX_TEXT)
 
     def __init__(self, config: Config) -> None:
         self._max_pages = config[MAX_PAGES]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crawl.config import Config, Property, integer
 from crawl.interfaces.page import Page
@@ -32,7 +32,6 @@ class SitemapParser(Parser):
     """sitemaps.org: urlset, sitemapindex, and lists of links named as sitemaps are."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("application/xml", "text/xml", "text/plain")
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_URLS,)
 
     def __init__(self, config: Config) -> None:
         self._most = config[MAX_URLS]

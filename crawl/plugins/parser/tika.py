@@ -58,7 +58,6 @@ class TikaParser(Parser):
     """Any type, by asking; none where there is nobody to ask."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("*/*",)
-    properties: ClassVar[tuple[Property[Any], ...]] = (URL, TIMEOUT, CONNECT_TIMEOUT, MAX_SIZE)
 
     def __init__(self, config: Config) -> None:
         self._url = config[URL].strip().rstrip("/")

@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from mimetypes import MimeTypes
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from crawl.config import Config, Property, integer, size
 from crawl.interfaces.page import Page
@@ -66,7 +66,6 @@ class ZipParser(Parser):
         *("application/zip", "application/x-zip-compressed", "application/x-zip"),
         *("application/gzip", "application/x-gzip"),
     )
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_SIZE, MAX_MEMBERS, MAX_RATIO)
 
     def __init__(self, config: Config) -> None:
         self._max_size = config[MAX_SIZE]

@@ -15,7 +15,6 @@ import sys
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from pathlib import Path
-from typing import Any, ClassVar
 from urllib.parse import quote, unquote_to_bytes
 
 from crawl.clock import SystemClock
@@ -49,7 +48,6 @@ class FileProtocol(FetchProtocol):
     """`file`: answers as a web server would: 200, 301, 304, 403, 404."""
 
     schemes: tuple[str, ...] = ("file",)
-    properties: ClassVar[tuple[Property[Any], ...]] = (ROOT, CONTENT_LIMIT)
 
     def __init__(
         self, config: Config, *, monotonic: Callable[[], float] = _SYSTEM.monotonic

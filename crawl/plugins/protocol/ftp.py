@@ -10,12 +10,12 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from email.utils import formatdate
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import pycurl
 
 from crawl.clock import SystemClock
-from crawl.config import Config, Property, duration, size, text
+from crawl.config import Config, Property, duration, properties_in, size, text
 from crawl.interfaces.protocol import (
     Failure,
     FailureKind,
@@ -25,12 +25,14 @@ from crawl.interfaces.protocol import (
     Response,
     Truncation,
 )
-from crawl.net.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
+from crawl.net import addresses, dns
+from crawl.net.dns import HostResolver, Resolve, system_addresses
 from crawl.net.secret_mask import SecretMask
 from crawl.plugins.protocol.curl.errors import CONNECT_ERRNO_KINDS, failure_kind
+from crawl.plugins.protocol.shared import limits
 from crawl.plugins.protocol.shared.body import Body
 from crawl.plugins.protocol.shared.directory_listing import listing_page
-from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
+from crawl.plugins.protocol.shared.limits import TransferLimits
 from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
 USERNAME: Property[str] = text("ftp.username", "anonymous", "User of FTP servers.")
@@ -60,13 +62,9 @@ class FtpProtocol(FetchProtocol):
     """`ftp`: one connection for each file."""
 
     schemes: tuple[str, ...] = ("ftp",)
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        USERNAME,
-        PASSWORD,
-        TIMEOUT,
-        CONTENT_LIMIT,
-        *LIMIT_PROPERTIES,
-        *DNS_PROPERTIES,
+    properties = (
+        *properties_in(addresses, dns, limits),
+        *(USERNAME, PASSWORD, TIMEOUT, CONTENT_LIMIT),
     )
 
     def __init__(

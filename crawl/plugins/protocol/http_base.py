@@ -5,31 +5,21 @@ from __future__ import annotations
 import base64
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
 from urllib.parse import unquote, urlsplit
 
 from crawl.clock import SystemClock
-from crawl.config import Config, Property
+from crawl.config import Config, properties_in
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
 from crawl.masking import secrets_of_head
 from crawl.model.value import quick_value
-from crawl.net.dns import (
-    DNS_PROPERTIES,
-    HostLookup,
-    HostResolver,
-    Resolve,
-    system_addresses,
-)
+from crawl.net import addresses, dns
+from crawl.net.dns import HostLookup, HostResolver, Resolve, system_addresses
 from crawl.net.secret_mask import SecretMask
-from crawl.plugins.protocol.shared.connections import CONNECTION_PROPERTIES
+from crawl.plugins.protocol.shared import connections, limits, proxies, request_headers
 from crawl.plugins.protocol.shared.credentials import AUTH_FILE, Credentials, credentials
-from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
-from crawl.plugins.protocol.shared.proxies import PROXY_PROPERTIES, ProxyRules
-from crawl.plugins.protocol.shared.request_headers import (
-    HEADER_PROPERTIES,
-    HeaderBuilder,
-    RequestHeaders,
-)
+from crawl.plugins.protocol.shared.limits import TransferLimits
+from crawl.plugins.protocol.shared.proxies import ProxyRules
+from crawl.plugins.protocol.shared.request_headers import HeaderBuilder, RequestHeaders
 from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
 SYSTEM = SystemClock()
@@ -90,13 +80,9 @@ class HttpBase(FetchProtocol):
     """The common part of the HTTP plugins; each adds `send` and `close`."""
 
     schemes: tuple[str, ...] = ("http", "https")
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *HEADER_PROPERTIES,
-        *LIMIT_PROPERTIES,
-        *CONNECTION_PROPERTIES,
-        *PROXY_PROPERTIES,
+    properties = (
+        *properties_in(addresses, dns, connections, limits, proxies, request_headers),
         AUTH_FILE,
-        *DNS_PROPERTIES,
     )
 
     def __init__(

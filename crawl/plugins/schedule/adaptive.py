@@ -7,9 +7,8 @@ hosts and rates for single MIME types. A `fixedInterval` in the metadata is left
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean, duration, file, number
+from crawl.config import Config, boolean, duration, file, number
 from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
@@ -74,18 +73,6 @@ _MIME_KEY = "Content-Type"
 
 class AdaptiveFetchSchedule(BaseFetchSchedule):
     """Intervals follow the changes that were seen."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *BaseFetchSchedule.properties,
-        INC_RATE,
-        DEC_RATE,
-        MIN_INTERVAL,
-        MAX_INTERVAL,
-        SYNC_DELTA,
-        SYNC_DELTA_RATE,
-        HOSTS_FILE,
-        MIME_FILE,
-    )
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

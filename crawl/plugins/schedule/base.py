@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL_MAX
 from crawl.interfaces.active_schedule import with_times
 from crawl.interfaces.schedule import FetchSchedule, PageChange
@@ -43,11 +43,6 @@ class PageVisit:
 
 class BaseFetchSchedule(FetchSchedule):
     """Everything of a schedule but `reschedule`, which each plugin adds."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        DB_FETCH_INTERVAL_DEFAULT,
-        DB_FETCH_INTERVAL_MAX,
-    )
 
     def __init__(self, config: Config) -> None:
         self._default = int(config[DB_FETCH_INTERVAL_DEFAULT])

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, duration, integer, number
+from crawl.config import Config, duration, integer, number
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL_MAX
 from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
@@ -91,16 +91,6 @@ MEMORY = integer(
 
 class PoissonFetchSchedule(BaseFetchSchedule):
     """Intervals and order that maximise the share of pages that are fresh."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *BaseFetchSchedule.properties,
-        MEAN_INTERVAL,
-        CHANGE_INTERVAL,
-        SHAPE,
-        MIN_INTERVAL,
-        MAX_INTERVAL,
-        MEMORY,
-    )
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from crawl.config import Config, Property, integer, text
+from crawl.config import Config, integer, text
 from crawl.errors import ConfigError
 from crawl.interfaces.scoring import ScoringFilter, Target
 from crawl.model.content import Content
@@ -49,7 +49,6 @@ class DepthScoring(ScoringFilter):
     """Goes well after another filter: it multiplies the rank and keeps no score."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX, OVERRIDE_PATTERN, OVERRIDE_MAX)
 
     def __init__(self, config: Config) -> None:
         self._max = config[MAX]

@@ -17,9 +17,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crawl.config import Config, Property, integer, number
+from crawl.config import Config, integer, number
 from crawl.errors import ConfigError
 from crawl.interfaces.scoring import SCORE_KEY, Target
 from crawl.model.content import Content
@@ -70,7 +70,6 @@ class DomainBudgetScoring(ScoreRankedFilter):
     """The score is a number of pages."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (BASE, EACH, MOST, SKETCH)
 
     def __init__(self, config: Config) -> None:
         self._base = config[BASE]

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.graph.settings import LINK_ANALYZE_DAMPING_FACTOR
 from crawl.interfaces.scoring import Links, Target
 from crawl.model.content import Content
@@ -32,7 +32,6 @@ class LinkSharesFilter(ScoreRankedFilter):
     """What a page is worth, and what a URL starts with, is the filter's own."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (LINK_ANALYZE_DAMPING_FACTOR,)
 
     def __init__(self, config: Config) -> None:
         self.damping = config[LINK_ANALYZE_DAMPING_FACTOR]

@@ -14,13 +14,13 @@ inner pages all have the same rank.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
@@ -31,8 +31,6 @@ from crawl.plugins.scoring.link_sums import storable
 
 class LinkRankScoring(LinkSharesFilter):
     """A page is worth its score."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (*LinkSharesFilter.properties, NORMALIZE)
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

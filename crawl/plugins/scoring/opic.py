@@ -14,13 +14,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property, boolean, number
+from crawl.config import Config, boolean, number
 from crawl.config.properties import DB_SCORE_INJECTED
 from crawl.interfaces.scoring import SCORE_KEY, Links, Target
 from crawl.model.content import Content
@@ -55,13 +55,6 @@ class OpicScoring(ScoreRankedFilter):
     """All moments but the orphaned one."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        DB_SCORE_INJECTED,
-        INTERNAL,
-        EXTERNAL,
-        COUNT_FILTERED,
-        POWER,
-    )
 
     def __init__(self, config: Config) -> None:
         self._unknown = config[DB_SCORE_INJECTED]

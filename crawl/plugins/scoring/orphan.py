@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property, duration
+from crawl.config import Config, duration
 from crawl.errors import ConfigError
 from crawl.interfaces.scoring import ScoringFilter
 from crawl.model.datum import CrawlDatum
@@ -44,7 +44,6 @@ class OrphanScoring(ScoringFilter):
     """Scores nothing: it changes the status of what was forgotten."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (GONE_AFTER, ORPHAN_AFTER)
 
     def __init__(self, config: Config) -> None:
         self._gone_after = config[GONE_AFTER]

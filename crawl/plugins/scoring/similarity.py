@@ -21,7 +21,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, integer
+from crawl.config import Config, file, integer
 from crawl.interfaces.scoring import Links, ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
@@ -53,7 +53,6 @@ class SimilarityScoring(ScoringFilter):
     """The score of a URL is how well the pages that link to it fit the goal."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (GOAL, STOPWORDS, MAX_WORDS)
 
     def __init__(self, config: Config) -> None:
         self._stopwords = {line.text.strip().casefold() for line in rule_lines(config, STOPWORDS)}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import Any, ClassVar
 
 from crawl.config import Config, Property, integer, number
 from crawl.model.content import Content
@@ -35,8 +34,6 @@ _WORD = re.compile(r"[^\W_]+")
 
 class TextProfileSignature(MD5Signature):
     """MD5 of the words with their rounded counts, the most frequent first."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (MIN_TOKEN_LENGTH, QUANT_RATE)
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

@@ -4,7 +4,6 @@ decides; a link that no rule matches is not exempt."""
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
 
 from crawl.config import Config, Property, file
 from crawl.interfaces.urlexemption import URLExemption
@@ -21,8 +20,6 @@ _LONGEST = 4096
 
 class IgnoreExemptURLExemption(URLExemption):
     """External links whose target a `+` rule matches are kept."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE,)
 
     def __init__(self, config: Config) -> None:
         self._rules: list[tuple[bool, re.Pattern[str]]] = []

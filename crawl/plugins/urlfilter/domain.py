@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -23,8 +23,6 @@ RULES: Property[str] = text(
 
 class DomainURLFilter(URLFilter):
     """An empty list accepts everything; otherwise a URL without a host is rejected."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._allowed = HostList(rule_lines(config, FILE, RULES))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -27,8 +27,6 @@ RULES: Property[str] = text(
 
 class DomainDenylistURLFilter(URLFilter):
     """What is not listed is accepted, also a URL without a host."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._denied = HostList(rule_lines(config, FILE, RULES))

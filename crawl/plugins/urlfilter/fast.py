@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -59,11 +59,6 @@ _Rules = tuple[_DenyRule, ...]
 class FastURLFilter(URLFilter):
     """Accepts what no rule denies. A URL is tried against the rules of its host, of each
     domain above it, and of `Domain .`, which are everybody's."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *(FILE, MAX_LENGTH, PATH_MAX_LENGTH),
-        QUERY_MAX_LENGTH,
-    )
 
     def __init__(self, config: Config) -> None:
         self._max_length = config[MAX_LENGTH]

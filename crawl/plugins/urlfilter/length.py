@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,8 +17,6 @@ MAX: Property[int] = integer(
 
 class LengthURLFilter(URLFilter):
     """Rejects URLs that are too long."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX,)
 
     def __init__(self, config: Config) -> None:
         self._max = config[MAX]

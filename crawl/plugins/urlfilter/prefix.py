@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -22,8 +22,6 @@ RULES: Property[str] = text(
 
 class PrefixURLFilter(URLFilter):
     """Looks prefixes up by their length, so that a list of a million is no slower."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         by_length: dict[int, set[str]] = {}

@@ -4,7 +4,7 @@ for one host or domain."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -37,8 +37,6 @@ Sections = frozenset[str]
 
 class RegexURLFilter(URLFilter):
     """Accepts a URL if the first rule that is found in it says so."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES, MAX_LENGTH)
 
     def __init__(self, config: Config) -> None:
         self._max_length = config[MAX_LENGTH]

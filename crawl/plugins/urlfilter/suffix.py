@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -25,8 +25,6 @@ _FLAGS = frozenset("IP")
 
 class SuffixURLFilter(URLFilter):
     """Flag I ignores letter case, P looks at the path alone, without the query."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._rejects_listed = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -71,11 +71,6 @@ _DATE_PARAMETER_BEGINNING = r"[?&][A-Za-z_-]*(?i:date|day|week|month|year|calend
 
 class TrapURLFilter(URLFilter):
     """Every limit is a property; the reason names the one that was passed."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *(MAX_REPEATS, MAX_DEPTH, MAX_PARAMETERS),
-        *(MAX_DATES, MIN_YEAR, MAX_YEAR),
-    )
 
     def __init__(self, config: Config) -> None:
         self._max_repeats = config[MAX_REPEATS]

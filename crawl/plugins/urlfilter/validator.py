@@ -4,12 +4,12 @@ have: two labels or more, and a top-level domain of letters."""
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.lengths import are_within
 from crawl.urls.re2 import ColumnSearch, is_plain
@@ -35,8 +35,6 @@ _LONGEST_HOST_NAME = 253  # RFC 1035, without the last dot
 
 class ValidatorURLFilter(URLFilter):
     """Says which part is not sound."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = ()
 
     def __init__(self, config: Config) -> None:
         self._search = ColumnSearch.of([_URL])

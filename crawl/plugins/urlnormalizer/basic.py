@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -61,8 +61,6 @@ _NORMAL = rf"\Ahttps?://{_HOST}(?::(?:{_PORT}))?/(?:{_SEGMENT}/)*(?:{_SEGMENT})?
 
 class BasicURLNormalizer(URLNormalizer):
     """Makes every URL canonical; whatever is not http, https, ftp or file is no URL."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (TRIM_TRAILING_DOT,)
 
     def __init__(self, config: Config) -> None:
         self._trim_trailing_dot = config[TRIM_TRAILING_DOT]

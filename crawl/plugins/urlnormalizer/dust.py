@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import pyarrow as pa
 
@@ -27,8 +27,6 @@ RULES: Property[str] = text(
 class DustURLNormalizer(URLNormalizer):
     """Drops parameters, index names and slashes, and lowers the case of paths, where a host's
     rules say so. Comes after `basic`, whose normal form it keeps."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         rules: dict[str, list[DustRule]] = {}

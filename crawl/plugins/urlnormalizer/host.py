@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -22,8 +22,6 @@ RULES: Property[str] = text(
 
 class HostURLNormalizer(URLNormalizer):
     """Replaces hosts by their targets, and targets by theirs; a circle is left alone."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._targets = _Targets(rule_lines(config, FILE, RULES))

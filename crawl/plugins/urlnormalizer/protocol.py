@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -25,8 +25,6 @@ _EXCHANGEABLE = ("http", "https")
 class ProtocolURLNormalizer(URLNormalizer):
     """Sets the scheme per host. A URL with a port of its own is left alone, since the
     port answers to one scheme only."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._schemes = _Schemes(rule_lines(config, FILE, RULES))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -42,8 +42,6 @@ class RegexURLNormalizer(URLNormalizer):
     A URL on which the rules never settle is left alone, so that the plugin is idempotent
     whatever the rules are.
     """
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, *FILES_BY_SCOPE.values(), MAX_LENGTH)
 
     def __init__(self, config: Config) -> None:
         self._max_length = config[MAX_LENGTH]

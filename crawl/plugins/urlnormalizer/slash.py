@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
@@ -26,8 +26,6 @@ _EXTENSION_LENGTH = 6
 class SlashURLNormalizer(URLNormalizer):
     """Adds a slash to paths that have no extension, or takes slashes from the end of any
     path but the root."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._signs = _Signs(rule_lines(config, FILE, RULES))

@@ -29,7 +29,6 @@ IDLE_TIME: Property[float] = duration(
     "Longest time a connection is kept; a server that announces a shorter one is believed.",
     unit="s",
 )
-CONNECTION_PROPERTIES = (TLS_CHECK, TLS_CA_FILE, USE_HTTP2, MAX_IDLE, IDLE_TIME)
 
 
 @dataclass(frozen=True, slots=True)

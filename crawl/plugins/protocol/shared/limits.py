@@ -48,16 +48,6 @@ CONTENT_LIMIT: Property[int] = size(
 HEADER_LIMIT: Property[int] = size(
     "http.header.limit", 64 * 1024, "Longest header of an answer.", minimum=1024
 )
-LIMIT_PROPERTIES = (
-    TIMEOUT,
-    CONNECT_TIMEOUT,
-    FIRST_BYTE_TIMEOUT,
-    LOW_SPEED_TIME,
-    LOW_SPEED_LIMIT,
-    TIME_LIMIT,
-    CONTENT_LIMIT,
-    HEADER_LIMIT,
-)
 
 _NEVER = 365 * 24 * 3600.0
 

@@ -38,15 +38,6 @@ PROXY_FILE: Property[str] = file(
     "Proxies by rule: lines of `http:`, `https:`, a host, *.domain or *, and one or more proxy"
     " URLs to use in turn, or `direct`; empty: none.",
 )
-PROXY_PROPERTIES = (
-    PROXY_HOST,
-    PROXY_PORT,
-    PROXY_TYPE,
-    PROXY_USERNAME,
-    PROXY_PASSWORD,
-    PROXY_EXCEPTIONS,
-    PROXY_FILE,
-)
 
 _SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 

@@ -63,21 +63,6 @@ COOKIE_FILE: Property[str] = file(
     "",
     "Cookies by host: lines of a host, *.domain or *, a tab and the cookie; empty: none.",
 )
-HEADER_PROPERTIES = (
-    AGENT_NAME,
-    AGENT_VERSION,
-    AGENT_DESCRIPTION,
-    AGENT_URL,
-    AGENT_EMAIL,
-    AGENT_ROTATE,
-    AGENT_ROTATE_FILE,
-    ACCEPT,
-    ACCEPT_LANGUAGE,
-    CUSTOM_HEADERS,
-    CONDITIONAL,
-    COOKIES,
-    COOKIE_FILE,
-)
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _CONTROLS = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]+")
