@@ -6,19 +6,14 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_host
 from crawl.plugins.urlfilter.host_list import HostList
 from crawl.urls.parse import host_of
-from crawl.urls.rule_lines import rule_lines
+from crawl.urls.rule_lines import rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlfilter.domain.file", "domain-urlfilter.txt", "Rules of the domain filter."
-)
-RULES: Property[str] = text(
-    "urlfilter.domain.rules", "", "Rules of the domain filter, instead of the file's."
-)
+FILE, RULES = rule_properties("urlfilter.domain", "domain-urlfilter.txt", "domain filter")
 
 
 class DomainURLFilter(URLFilter):

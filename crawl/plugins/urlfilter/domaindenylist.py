@@ -6,22 +6,15 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_host
 from crawl.plugins.urlfilter.host_list import HostList
 from crawl.urls.parse import host_of
-from crawl.urls.rule_lines import rule_lines
+from crawl.urls.rule_lines import rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlfilter.domaindenylist.file",
-    "domaindenylist-urlfilter.txt",
-    "Rules of the domaindenylist filter.",
-)
-RULES: Property[str] = text(
-    "urlfilter.domaindenylist.rules",
-    "",
-    "Rules of the domaindenylist filter, instead of the file's.",
+FILE, RULES = rule_properties(
+    "urlfilter.domaindenylist", "domaindenylist-urlfilter.txt", "domaindenylist filter"
 )
 
 

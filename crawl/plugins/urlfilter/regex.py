@@ -9,21 +9,16 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, integer, text
+from crawl.config import Config, Property, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_kind
 from crawl.plugins.urlfilter.lengths import are_within
 from crawl.plugins.urlfilter.rule_runs import Rule, RuleRuns
 from crawl.urls.domains import host_of, registered_domain
 from crawl.urls.re2 import is_plain
-from crawl.urls.rule_lines import RuleLine, rule_lines
+from crawl.urls.rule_lines import RuleLine, rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlfilter.regex.file", "regex-urlfilter.txt", "Rules of the regex filter."
-)
-RULES: Property[str] = text(
-    "urlfilter.regex.rules", "", "Rules of the regex filter, instead of the file's."
-)
+FILE, RULES = rule_properties("urlfilter.regex", "regex-urlfilter.txt", "regex filter")
 MAX_LENGTH: Property[int] = integer(
     "urlfilter.regex.max.length",
     8192,

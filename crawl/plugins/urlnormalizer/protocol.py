@@ -6,18 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.plugins.urlnormalizer.host_table import HostTable
 from crawl.urls.parse import parse, serialize
-from crawl.urls.rule_lines import RuleLine, rule_lines
+from crawl.urls.rule_lines import RuleLine, rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlnormalizer.protocols.file", "protocols.txt", "Rules of the protocol normalizer."
-)
-RULES: Property[str] = text(
-    "urlnormalizer.protocols.rules", "", "Rules of the protocol normalizer, instead of the file's."
-)
+FILE, RULES = rule_properties("urlnormalizer.protocols", "protocols.txt", "protocol normalizer")
 
 _EXCHANGEABLE = ("http", "https")
 

@@ -6,18 +6,13 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.plugins.urlnormalizer.host_table import HostTable
 from crawl.urls.parse import parse, serialize
-from crawl.urls.rule_lines import RuleLine, rule_lines
+from crawl.urls.rule_lines import RuleLine, rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlnormalizer.slashes.file", "slashes.txt", "Rules of the slash normalizer."
-)
-RULES: Property[str] = text(
-    "urlnormalizer.slashes.rules", "", "Rules of the slash normalizer, instead of the file's."
-)
+FILE, RULES = rule_properties("urlnormalizer.slashes", "slashes.txt", "slash normalizer")
 
 _ADD, _REMOVE = "+", "-"
 _EXTENSION_LENGTH = 6
