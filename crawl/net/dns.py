@@ -19,7 +19,7 @@ from crawl.clock import SystemClock
 from crawl.config import Config, Property, duration, file, integer
 from crawl.interfaces.protocol import FailureKind
 from crawl.net.addresses import AddressPolicy
-from crawl.urls.parse import host_of
+from crawl.urls.host_rules import nearest, rule_host
 from crawl.urls.rule_lines import rule_lines
 
 HOSTS_FILE: Property[str] = file(
@@ -83,23 +83,13 @@ class HostsFile:
             if not names:
                 raise line.wrong("an address without a host")
             for name in names:
-                starred = name.startswith("*.")
-                host = host_of(f"http://{name.removeprefix('*.')}/")
-                if host is None or set(name) & set("/?#@\\:"):
-                    raise line.wrong(f"{name!r} is not a host")
-                key = f"*.{host}" if starred else host
-                entries[key] = (*entries.get(key, ()), address)
+                host = rule_host(line, name)
+                entries[host] = (*entries.get(host, ()), address)
         return cls(entries)
 
     def addresses(self, host: str) -> tuple[str, ...]:
         """Those of the host, or of the longest domain above it; empty where not listed."""
-        if not self._entries:
-            return ()
-        found = self._entries.get(host)
-        while found is None and host:
-            host = host.partition(".")[2]
-            found = self._entries.get(f"*.{host}")
-        return found or ()
+        return nearest(self._entries, host) or ()
 
 
 @dataclass(frozen=True, slots=True)

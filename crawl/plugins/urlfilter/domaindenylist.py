@@ -8,8 +8,8 @@ import pyarrow as pa
 
 from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.host_decisions import decide_by_host
 from crawl.plugins.urlfilter.host_list import HostList
+from crawl.urls.hosts import decide_by_host
 from crawl.urls.parse import host_of
 from crawl.urls.rule_lines import rule_lines, rule_properties
 

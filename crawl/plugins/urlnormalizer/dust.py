@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import pyarrow as pa
 
@@ -10,7 +10,7 @@ from crawl.config import Config, Property, file, text
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.urls.dust import DustRule, HostDust
 from crawl.urls.dust_lines import read_dust_line
-from crawl.urls.hosts import hosts_of
+from crawl.urls.hosts import decide_by_host
 from crawl.urls.parse import parse, serialize
 from crawl.urls.rule_lines import rule_lines
 
@@ -44,7 +44,4 @@ class DustURLNormalizer(URLNormalizer):
         return url if clean == found else serialize(clean)
 
     def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
-        hosts = hosts_of(urls).dictionary_encode()
-        distinct = cast("list[str | None]", hosts.dictionary.to_pylist())
-        lacking = pa.array([host not in self._by_host for host in distinct], pa.bool_())
-        return lacking.take(hosts.indices).fill_null(True)
+        return decide_by_host(urls, lambda host: host not in self._by_host)

@@ -8,7 +8,8 @@ import pyarrow as pa
 
 from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
-from crawl.plugins.urlnormalizer.host_table import HostTable, canonical_host
+from crawl.plugins.urlnormalizer.host_table import HostTable
+from crawl.urls.host_rules import rule_host
 from crawl.urls.parse import parse, serialize
 from crawl.urls.rule_lines import RuleLine, rule_lines, rule_properties
 
@@ -44,7 +45,4 @@ class HostURLNormalizer(URLNormalizer):
 
 class _Targets(HostTable):
     def value(self, line: RuleLine, value: str) -> str:
-        target = canonical_host(value)
-        if target is None:
-            raise line.wrong(f"{value!r} is not a host")
-        return target
+        return rule_host(line, value)

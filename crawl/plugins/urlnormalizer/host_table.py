@@ -4,20 +4,13 @@ host, protocol and slash share."""
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from crawl.urls.hosts import hosts_of
-from crawl.urls.parse import host_of
+from crawl.urls.host_rules import nearest, rule_host
+from crawl.urls.hosts import decide_by_host
 from crawl.urls.rule_lines import RuleLine
-
-_ANY_SUBDOMAIN = "*."
-
-
-def canonical_host(text: str) -> str | None:
-    """A host as people write it, in the spelling that URLs have."""
-    return host_of(f"http://{text}/") if text and not set(text) & set("/?#@:\\") else None
 
 
 class HostTable:
@@ -33,11 +26,7 @@ class HostTable:
             if len(words) != 2:
                 raise line.wrong("expected a host (or *.domain) and a value")
             name, value = words
-            wildcard = name.startswith(_ANY_SUBDOMAIN)
-            host = canonical_host(name.removeprefix(_ANY_SUBDOMAIN))
-            if host is None:
-                raise line.wrong(f"{name!r} is not a host")
-            self._by_host[_ANY_SUBDOMAIN + host if wildcard else host] = self.value(line, value)
+            self._by_host[rule_host(line, name)] = self.value(line, value)
 
     def value(self, line: RuleLine, value: str) -> str:
         """Checks a value; raises line.wrong(…) where it cannot be meant."""
@@ -45,19 +34,9 @@ class HostTable:
 
     def get(self, host: str) -> str | None:
         """The value for the host, or None."""
-        if host in self._by_host:
-            return self._by_host[host]
-        rest = host if self.wildcard_includes_domain else host.partition(".")[2]
-        while rest:
-            found = self._by_host.get(_ANY_SUBDOMAIN + rest)
-            if found is not None:
-                return found
-            rest = rest.partition(".")[2]
-        return None
+        includes_domain = self.wildcard_includes_domain
+        return nearest(self._by_host, host, wildcard_includes_domain=includes_domain)
 
     def lacks(self, urls: pa.Array[Any]) -> pa.Array[Any]:
         """True for each URL of a column whose host has no value here."""
-        hosts = hosts_of(urls).dictionary_encode()
-        distinct = cast("list[str]", hosts.dictionary.to_pylist())
-        lacking = pa.array([self.get(host) is None for host in distinct], pa.bool_())
-        return lacking.take(hosts.indices).fill_null(True)
+        return decide_by_host(urls, lambda host: host is None or self.get(host) is None)
