@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from crawl.config import Config, integer, text
 from crawl.errors import ConfigError
-from crawl.interfaces.scoring import ScoringFilter, Target
+from crawl.interfaces.scoring import Inlinks, ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
@@ -94,12 +94,7 @@ class DepthScoring(ScoringFilter):
         return with_metadata(targets, given)
 
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         records = inlinks if old is None else [old, *inlinks]
         depths = [whole_number(record.metadata, DEPTH_KEY) for record in records]

@@ -8,7 +8,6 @@ shows no links.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import ClassVar
 
@@ -18,7 +17,7 @@ import pyarrow as pa
 
 from crawl.config import Config, duration
 from crawl.errors import ConfigError
-from crawl.interfaces.scoring import ScoringFilter
+from crawl.interfaces.scoring import Inlinks, ScoringFilter
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.plugins.scoring.metadata_numbers import whole_number, whole_numbers
@@ -55,12 +54,7 @@ class OrphanScoring(ScoringFilter):
             )
 
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         if inlinks:
             linked = str(max(now, 0) // 1000)

@@ -7,11 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.interfaces.scoring import SCORE_KEY, ScoringFilter
+from crawl.interfaces.scoring import SCORE_KEY, Scores, ScoringFilter
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
@@ -25,9 +24,7 @@ class ScoreRankedFilter(ScoringFilter):
     def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
         return datum if datum.score == 0.0 else replace(datum, score=0.0)
 
-    def initial_scores(
-        self, datums: pa.Table, scores: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32]:
+    def initial_scores(self, datums: pa.Table, scores: Scores) -> Scores:
         return np.zeros(len(scores), dtype=np.float32)
 
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
