@@ -75,9 +75,7 @@ CRAWLDB_URL_FILTERS = boolean(
     "crawldb.url.filters", False, "updatedb filters all URLs, those in the CrawlDb included."
 )
 CRAWLDB_URL_NORMALIZERS = boolean(
-    "crawldb.url.normalizers",
-    False,
-    "updatedb normalizes all URLs, those in the CrawlDb included.",
+    "crawldb.url.normalizers", False, "updatedb normalizes all URLs, those in the CrawlDb included."
 )
 DB_HOST_WAIT_MAX = duration(
     "db.host.wait.max",

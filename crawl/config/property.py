@@ -109,12 +109,7 @@ def integer(
 
 
 def integer_or(
-    name: str,
-    default: int | str,
-    words: Iterable[str],
-    about: str,
-    *,
-    unit: str = "",
+    name: str, default: int | str, words: Iterable[str], about: str, *, unit: str = ""
 ) -> Property[int | str]:
     """A whole number, or one of a few words."""
     return Property(name, default, about, IntegerOr(tuple(words), unit))

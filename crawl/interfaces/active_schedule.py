@@ -190,9 +190,7 @@ class ActiveSchedule:
         return self._asked(
             lambda: self.schedule.after_retry(url, datum, fetched=fetched),
             lambda: replace(
-                datum,
-                fetch_time=fetched + _DAY_MS,
-                retries=min(datum.retries + 1, _MAX_RETRIES),
+                datum, fetch_time=fetched + _DAY_MS, retries=min(datum.retries + 1, _MAX_RETRIES)
             ),
             counters,
         )
@@ -228,10 +226,7 @@ class ActiveSchedule:
         return replace(datum, fetch_interval=interval, fetch_time=fetched + interval * 1000)
 
     def _asked(
-        self,
-        ask: Callable[[], CrawlDatum],
-        otherwise: Callable[[], CrawlDatum],
-        counters: Counters,
+        self, ask: Callable[[], CrawlDatum], otherwise: Callable[[], CrawlDatum], counters: Counters
     ) -> CrawlDatum:
         try:
             return _storable(ask())

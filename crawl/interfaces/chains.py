@@ -22,7 +22,7 @@ from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 
-URLNORMALIZER_ORDER: Property[tuple[str, ...]] = string_list(
+URLNORMALIZER_ORDER = string_list(
     "urlnormalizer.order", ("basic", "regex"), "The normalizers, in the order of application."
 )
 URLNORMALIZER_ORDER_BY_SCOPE: dict[Scope, Property[tuple[str, ...]]] = {
@@ -33,7 +33,7 @@ URLNORMALIZER_ORDER_BY_SCOPE: dict[Scope, Property[tuple[str, ...]]] = {
     )
     for scope in Scope
 }
-URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
+URLNORMALIZER_LOOP_COUNT = integer(
     "urlnormalizer.loop.count",
     3,  # Nutch's 1 leaves `/..;sid=1` as `/..`, which the next phase would call another URL
     "How often the normalizers are applied, at most, until the URL no longer changes.",
@@ -41,7 +41,7 @@ URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
     minimum=1,
     maximum=100,
 )
-URLFILTER_ORDER: Property[tuple[str, ...]] = string_list(
+URLFILTER_ORDER = string_list(
     "urlfilter.order", ("length", "regex", "trap"), "The filters; the first that rejects decides."
 )
 

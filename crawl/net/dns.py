@@ -16,25 +16,25 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from crawl.clock import SystemClock
-from crawl.config import Config, Property, duration, file, integer
+from crawl.config import Config, duration, file, integer
 from crawl.interfaces.protocol import FailureKind
 from crawl.net.addresses import AddressPolicy
 from crawl.urls.host_rules import nearest, rule_host
 from crawl.urls.rule_lines import rule_lines
 
-HOSTS_FILE: Property[str] = file(
+HOSTS_FILE = file(
     "http.resolver.hosts.file",
     "",
     "Addresses that need no look-up: lines of an address and hosts, *.domain for all below;"
     " empty: none.",
 )
-DNS_TTL: Property[float] = duration(
+DNS_TTL = duration(
     "http.dns.ttl", 600, "How long the addresses of a host are remembered.", unit="s"
 )
-DNS_NEGATIVE_TTL: Property[float] = duration(
+DNS_NEGATIVE_TTL = duration(
     "http.dns.negative.ttl", 30, "How long a failed look-up is remembered.", unit="s"
 )
-DNS_CACHE_SIZE: Property[int] = integer(
+DNS_CACHE_SIZE = integer(
     "http.dns.cache.size", 50_000, "Hosts whose addresses are remembered.", minimum=1
 )
 

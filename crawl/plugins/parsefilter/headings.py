@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.config import Config, Property, boolean, string_list
+from crawl.config import Config, boolean, string_list
 from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
@@ -12,13 +12,11 @@ from crawl.model.parse import Parse
 from crawl.parsing.html.scan import HTML_TYPES, scan_markup
 from crawl.parsing.text.plain import MAX_VALUE
 
-HEADINGS: Property[tuple[str, ...]] = string_list(
+HEADINGS = string_list(
     "headings", ("h1", "h2"), "The headings that are kept as metadata of that name."
 )
-MULTIVALUED: Property[bool] = boolean(
-    "headings.multivalued",
-    False,
-    "Keep all headings of a level, one a line, instead of the first.",
+MULTIVALUED = boolean(
+    "headings.multivalued", False, "Keep all headings of a level, one a line, instead of the first."
 )
 
 _LEVELS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})

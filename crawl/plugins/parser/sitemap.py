@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import ClassVar
 
-from crawl.config import Config, Property, integer
+from crawl.config import Config, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
@@ -18,7 +18,7 @@ from crawl.parsing.text.links import MAX_LINKS
 from crawl.parsing.text.plain import facts, invalid
 from crawl.urls.parse import parse as parse_url
 
-MAX_URLS: Property[int] = integer(
+MAX_URLS = integer(
     "parser.sitemap.max.urls",
     50_000,
     "Most entries read of one sitemap, whatever db.max.outlinks.per.page says; the standard"

@@ -15,7 +15,7 @@ from typing import Any, Final
 import pycurl
 
 from crawl.clock import SystemClock
-from crawl.config import Config, Property, duration, properties_in, size, text
+from crawl.config import Config, duration, properties_in, size, text
 from crawl.interfaces.protocol import (
     Failure,
     FailureKind,
@@ -35,12 +35,10 @@ from crawl.plugins.protocol.shared.directory_listing import listing_page
 from crawl.plugins.protocol.shared.limits import TransferLimits
 from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
-USERNAME: Property[str] = text("ftp.username", "anonymous", "User of FTP servers.")
-PASSWORD: Property[str] = text("ftp.password", "anonymous@example.com", "Password of that user.")
-TIMEOUT: Property[float] = duration(
-    "ftp.timeout", 60_000, "Longest wait for an FTP server.", unit="ms"
-)
-CONTENT_LIMIT: Property[int] = size(
+USERNAME = text("ftp.username", "anonymous", "User of FTP servers.")
+PASSWORD = text("ftp.password", "anonymous@example.com", "Password of that user.")
+TIMEOUT = duration("ftp.timeout", 60_000, "Longest wait for an FTP server.", unit="ms")
+CONTENT_LIMIT = size(
     "ftp.content.limit", 1024 * 1024, "Longest file; the rest is cut off; -1: none.", minimum=-1
 )
 

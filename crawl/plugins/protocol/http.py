@@ -12,14 +12,7 @@ from collections.abc import Callable
 import pycurl
 
 from crawl.config import Config
-from crawl.interfaces.protocol import (
-    Failure,
-    FailureKind,
-    Request,
-    Response,
-    Transfers,
-    Truncation,
-)
+from crawl.interfaces.protocol import Failure, FailureKind, Request, Response, Transfers, Truncation
 from crawl.masking import masked_head
 from crawl.net.dns import Resolve, system_addresses
 from crawl.plugins.protocol.curl.errors import (
@@ -32,13 +25,7 @@ from crawl.plugins.protocol.curl.handle import CurlHandle
 from crawl.plugins.protocol.curl.lenient import LenientClient
 from crawl.plugins.protocol.curl.pool import CurlPool
 from crawl.plugins.protocol.curl.transfers import CurlTransfers
-from crawl.plugins.protocol.http_base import (
-    SYSTEM,
-    HttpBase,
-    OutgoingRequest,
-    must_resolve_host,
-)
-from crawl.plugins.protocol.shared.body import is_incomplete_page, truncation_by_fault
+from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, OutgoingRequest
 from crawl.plugins.protocol.shared.connections import (
     IDLE_TIME,
     MAX_IDLE,
@@ -122,13 +109,7 @@ class HttpProtocol(HttpBase):
             return None
         if self._lenient.is_for(target.server.origin):
             return None
-        proxy = self.proxy_of(target)
-        host = target.server.host
-        located = (
-            self.resolver.known(host)
-            if must_resolve_host(target, proxy)
-            else self.resolver.proxied_lookup(host)
-        )
+        proxy, located = self.route(target, self.resolver.known)
         if located is None:
             return None
         outgoing = self.prepare(request, target, proxy, located)
@@ -203,12 +184,8 @@ class HttpProtocol(HttpBase):
                 body.truncated = Truncation.DISCONNECT
         elif not code:
             body.end()
-        if head is not None and kind is not None:
-            truncation = truncation_by_fault(head.code, kind)
-            if truncation is not None:
-                kind, body.truncated = None, truncation
-        elif head is not None and is_incomplete_page(head.code, body.truncated):
-            kind, message = FailureKind.DISCONNECTED, body.broke_off_message
+        if head is not None:
+            kind, message = body.judged(head.code, kind, message)
         if kind is not None or head is None:
             return outgoing.failure(kind or FailureKind.OTHER, message, sent, elapsed_ms)
         keep = self._idle_time

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
 from crawl.clock import SystemClock
@@ -24,10 +25,7 @@ from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
 SYSTEM = SystemClock()
 
-
-def must_resolve_host(target: RequestTarget, proxy: str) -> bool:
-    """Whether the host must be resolved, or its address checked, here and not by a proxy."""
-    return not proxy or target.server.is_literal
+Located = TypeVar("Located")
 
 
 @quick_value(frozen=True, slots=True)
@@ -104,19 +102,19 @@ class HttpBase(FetchProtocol):
         target = request_target(request.url)
         if target is None or target.server.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
-        proxy = self.proxy_of(target)
-        host = target.server.host
-        located = (
-            self.resolver.locate(host)
-            if must_resolve_host(target, proxy)
-            else self.resolver.proxied_lookup(host)
-        )
+        proxy, located = self.route(target, self.resolver.locate)
         prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
 
-    def proxy_of(self, target: RequestTarget) -> str:
-        """The URL of the proxy to use, the next where there are several; empty for none."""
-        return "" if self._proxy_rules is None else self._proxy_rules.proxy_for(target.server)
+    def route(
+        self, target: RequestTarget, look_up: Callable[[str], Located]
+    ) -> tuple[str, Located | HostLookup]:
+        """The URL of the proxy to use, the next where there are several, empty for none; and where
+        the host is, which must be looked up, or its address checked, here or by the proxy."""
+        server = target.server
+        proxy = "" if self._proxy_rules is None else self._proxy_rules.proxy_for(server)
+        is_here = not proxy or server.is_literal
+        return proxy, look_up(server.host) if is_here else self.resolver.proxied_lookup(server.host)
 
     def prepare(
         self, request: Request, target: RequestTarget, proxy: str, located: HostLookup

@@ -25,7 +25,7 @@ from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, OutgoingRequest
 from crawl.plugins.protocol.requests_client.adapter import PinnedAdapter, PinnedRequest
 from crawl.plugins.protocol.requests_client.errors import TRANSFER_ERRORS, failure_kind
 from crawl.plugins.protocol.requests_client.sockets import CURRENT, TransferWatch, WatchedSSLSocket
-from crawl.plugins.protocol.shared.body import Body, is_incomplete_page, truncation_by_fault
+from crawl.plugins.protocol.shared.body import Body
 from crawl.plugins.protocol.shared.connections import (
     IDLE_TIME,
     MAX_IDLE,
@@ -136,12 +136,8 @@ class _Transfer:
     def answer(self, elapsed_ms: int) -> Response | Failure:
         outgoing, watch, body, head = self.outgoing, self.watch, self.body, self.head
         kind, message = self._failure()
-        if head is not None and kind is not None:
-            truncation = truncation_by_fault(head.code, kind)
-            if truncation is not None:
-                kind, body.truncated = None, truncation
-        elif head is not None and is_incomplete_page(head.code, body.truncated):
-            kind, message = FailureKind.DISCONNECTED, body.broke_off_message
+        if head is not None:
+            kind, message = body.judged(head.code, kind, message)
         if kind is None and head is not None and head.code >= 200:
             return Response(
                 url=outgoing.request.url,

@@ -1,22 +1,12 @@
-"""What several filters pass on: a score from content to parse, metadata to link targets."""
+"""What several filters pass on to the targets of links."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from crawl.interfaces.scoring import SCORE_KEY, Target
-from crawl.model.content import Content
+from crawl.interfaces.scoring import Target
 from crawl.model.datum import CrawlDatum
-from crawl.model.parse import Parse
-
-
-def with_score(content: Content, parse: Parse) -> Parse:
-    """The parse, its metadata with the score that the page was fetched with."""
-    score = content.metadata.get(SCORE_KEY)
-    if score is None:
-        return parse
-    return replace(parse, metadata={**parse.metadata, SCORE_KEY: score})
 
 
 def with_metadata(targets: Sequence[Target], given: Mapping[str, str]) -> Sequence[Target]:

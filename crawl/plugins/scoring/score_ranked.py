@@ -14,7 +14,6 @@ from crawl.interfaces.scoring import SCORE_KEY, Scores, ScoringFilter
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-from crawl.plugins.scoring.inheritance import with_score
 
 
 class ScoreRankedFilter(ScoringFilter):
@@ -37,4 +36,7 @@ class ScoreRankedFilter(ScoringFilter):
         return {SCORE_KEY: repr(datum.score)}
 
     def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
-        return with_score(content, parse)
+        score = content.metadata.get(SCORE_KEY)
+        if score is None:
+            return parse
+        return replace(parse, metadata={**parse.metadata, SCORE_KEY: score})

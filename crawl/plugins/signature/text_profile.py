@@ -10,19 +10,19 @@ import math
 import re
 from collections import Counter
 
-from crawl.config import Config, Property, integer, number
+from crawl.config import Config, integer, number
 from crawl.model.content import Content
 from crawl.model.parse import Parse
 from crawl.plugins.signature.md5 import MD5Signature, digest
 
-MIN_TOKEN_LENGTH: Property[int] = integer(
+MIN_TOKEN_LENGTH = integer(
     "db.signature.text_profile.min_token_len",
     2,
     "Words of this length and shorter are left out of a text profile.",
     unit="characters",
     minimum=0,
 )
-QUANT_RATE: Property[float] = number(
+QUANT_RATE = number(
     "db.signature.text_profile.quant_rate",
     0.01,
     "The most frequent word's count times this is what counts are rounded to.",

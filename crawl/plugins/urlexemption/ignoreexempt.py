@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import re
 
-from crawl.config import Config, Property, file
+from crawl.config import Config, file
 from crawl.interfaces.urlexemption import URLExemption
 from crawl.urls.rule_lines import rule_lines
 
-FILE: Property[str] = file(
+FILE = file(
     "db.ignore.external.exemptions.file",
     "db-ignore-external-exemptions.txt",
     "Rules of the exemption plugin ignoreexempt.",

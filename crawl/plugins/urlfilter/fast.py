@@ -11,7 +11,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, integer
+from crawl.config import Config, file, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_kind
 from crawl.plugins.urlfilter.lengths import are_within
@@ -20,22 +20,22 @@ from crawl.urls.paths import path_and_query, paths_and_queries
 from crawl.urls.re2 import ColumnSearch, is_plain
 from crawl.urls.rule_lines import RuleLine, rule_lines
 
-FILE: Property[str] = file("urlfilter.fast.file", "fast-urlfilter.txt", "Rules of the fast filter.")
-MAX_LENGTH: Property[int] = integer(
+FILE = file("urlfilter.fast.file", "fast-urlfilter.txt", "Rules of the fast filter.")
+MAX_LENGTH = integer(
     "urlfilter.fast.url.max.length",
     8192,
     "Longest URL accepted by the fast filter; -1: any, at the risk of slow expressions.",
     unit="characters",
     minimum=-1,
 )
-PATH_MAX_LENGTH: Property[int] = integer(
+PATH_MAX_LENGTH = integer(
     "urlfilter.fast.url.path.max.length",
     -1,
     "Longest path accepted by the fast filter; -1: any.",
     unit="characters",
     minimum=-1,
 )
-QUERY_MAX_LENGTH: Property[int] = integer(
+QUERY_MAX_LENGTH = integer(
     "urlfilter.fast.url.query.max.length",
     -1,
     "Longest query accepted by the fast filter; -1: any.",

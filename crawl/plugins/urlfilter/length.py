@@ -7,12 +7,10 @@ from typing import Any, cast
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, integer
+from crawl.config import Config, integer
 from crawl.interfaces.urlfilter import URLFilter
 
-MAX: Property[int] = integer(
-    "urlfilter.length.max", 2048, "Longest URL accepted.", unit="characters", minimum=1
-)
+MAX = integer("urlfilter.length.max", 2048, "Longest URL accepted.", unit="characters", minimum=1)
 
 
 class LengthURLFilter(URLFilter):

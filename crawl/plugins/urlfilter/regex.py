@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, integer
+from crawl.config import Config, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_kind
 from crawl.plugins.urlfilter.lengths import are_within
@@ -19,7 +19,7 @@ from crawl.urls.re2 import is_plain
 from crawl.urls.rule_lines import RuleLine, rule_lines, rule_properties
 
 FILE, RULES = rule_properties("urlfilter.regex", "regex-urlfilter.txt", "regex filter")
-MAX_LENGTH: Property[int] = integer(
+MAX_LENGTH = integer(
     "urlfilter.regex.max.length",
     8192,
     "Longer URLs are rejected unmatched: a regular expression may take very long over them.",

@@ -54,8 +54,7 @@ class ValidatorURLFilter(URLFilter):
             return None
         sound = self._search.found(urls)
         believed = pc.and_(
-            is_plain(urls),
-            pc.or_(pc.invert(sound), are_within(urls, _LONGEST_HOST_NAME)),
+            is_plain(urls), pc.or_(pc.invert(sound), are_within(urls, _LONGEST_HOST_NAME))
         )
         verdict: pa.Array[Any] = pc.if_else(believed, sound, None)
         return verdict

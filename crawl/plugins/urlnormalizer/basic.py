@@ -10,11 +10,11 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, boolean
+from crawl.config import Config, boolean
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.urls.parse import URL, parse, serialize
 
-TRIM_TRAILING_DOT: Property[bool] = boolean(
+TRIM_TRAILING_DOT = boolean(
     "urlnormalizer.basic.host.trim-trailing-dot",
     False,
     "Whether `example.com.` becomes `example.com`.",

@@ -6,7 +6,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config, file, text
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.urls.dust import DustRule, HostDust
 from crawl.urls.dust_lines import read_dust_line
@@ -14,14 +14,12 @@ from crawl.urls.hosts import decide_by_host
 from crawl.urls.parse import parse, serialize
 from crawl.urls.rule_lines import rule_lines
 
-FILE: Property[str] = file(
+FILE = file(
     "urlnormalizer.dust.file",
     "dust-urlnormalizer.txt",
     "Rules of the dust normalizer; `crawl dust --apply` writes such a file.",
 )
-RULES: Property[str] = text(
-    "urlnormalizer.dust.rules", "", "Rules of the dust normalizer, instead of the file's."
-)
+RULES = text("urlnormalizer.dust.rules", "", "Rules of the dust normalizer, instead of the file's.")
 
 
 class DustURLNormalizer(URLNormalizer):

@@ -10,29 +10,27 @@ from __future__ import annotations
 from itertools import count
 from urllib.parse import quote
 
-from crawl.config import Config, Property, choice, file, integer, string_list, text
+from crawl.config import Config, choice, file, integer, string_list, text
 from crawl.errors import ConfigError
 from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.parse import parse
 from crawl.urls.rule_lines import RuleLine, rule_lines
 from crawl.urls.servers import Server
 
-PROXY_HOST: Property[str] = text("http.proxy.host", "", "Proxy of all requests; empty: none.")
-PROXY_PORT: Property[int] = integer("http.proxy.port", 8080, "Its port.", minimum=1, maximum=65535)
-PROXY_TYPE: Property[str] = choice(
-    "http.proxy.type", "HTTP", ("HTTP", "SOCKS"), "What the proxy speaks."
-)
-PROXY_USERNAME: Property[str] = text("http.proxy.username", "", "User of the proxy; empty: none.")
-PROXY_PASSWORD: Property[str] = text(
+PROXY_HOST = text("http.proxy.host", "", "Proxy of all requests; empty: none.")
+PROXY_PORT = integer("http.proxy.port", 8080, "Its port.", minimum=1, maximum=65535)
+PROXY_TYPE = choice("http.proxy.type", "HTTP", ("HTTP", "SOCKS"), "What the proxy speaks.")
+PROXY_USERNAME = text("http.proxy.username", "", "User of the proxy; empty: none.")
+PROXY_PASSWORD = text(
     "http.proxy.password",
     "",
     "Password of that user. Better in crawl-site.toml than by -D, which others can see in the list"
     " of processes.",
 )
-PROXY_EXCEPTIONS: Property[tuple[str, ...]] = string_list(
+PROXY_EXCEPTIONS = string_list(
     "http.proxy.exception.list", (), "Hosts and *.domains that are asked without a proxy."
 )
-PROXY_FILE: Property[str] = file(
+PROXY_FILE = file(
     "http.proxy.file",
     "",
     "Proxies by rule: lines of `http:`, `https:`, a host, *.domain or *, and one or more proxy"
