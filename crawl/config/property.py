@@ -27,6 +27,8 @@ from crawl.masking import masked_setting
 
 T_co = TypeVar("T_co", covariant=True)
 
+LONGEST_INTERVAL = 2**31 - 1
+"""Seconds between two fetches that the CrawlDb's column can hold."""
 _SHOWN = 60
 """Characters of a wrong value that an error repeats."""
 
@@ -170,6 +172,13 @@ def duration(
 ) -> Property[float]:
     """A float in `unit` (ms, s, min, h, d); texts such as "500ms" are converted."""
     return Property(name, default, about, Duration(unit, minimum, maximum))
+
+
+def interval(
+    name: str, default: float | Property[float], about: str, *, minimum: float = 1
+) -> Property[float]:
+    """Seconds between two fetches of a page."""
+    return duration(name, default, about, unit="s", minimum=minimum, maximum=LONGEST_INTERVAL)
 
 
 def size(

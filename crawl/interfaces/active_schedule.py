@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_SCHEDULE_CLASS
+from crawl.config.property import LONGEST_INTERVAL
 from crawl.counters import Counters
 from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.schedule import FetchSchedule, PageChange
@@ -28,7 +29,6 @@ from crawl.model.tables import CRAWLDB
 from crawl.model.value import replace
 
 _DAY_MS = 86_400_000
-_LONGEST_INTERVAL = 2**31 - 1
 _MAX_RETRIES = 2**15 - 1
 _LATEST = 2**53
 """Milliseconds; the year 287396: whatever is later is no due time."""
@@ -220,7 +220,7 @@ class ActiveSchedule:
         )
 
     def _after_interval(self, datum: CrawlDatum, fetched: int) -> CrawlDatum:
-        interval = min(datum.fetch_interval, _LONGEST_INTERVAL)
+        interval = min(datum.fetch_interval, LONGEST_INTERVAL)
         if interval <= 0:
             interval = self._default
         return replace(datum, fetch_interval=interval, fetch_time=fetched + interval * 1000)
@@ -272,7 +272,7 @@ def _storable(datum: CrawlDatum) -> CrawlDatum:
         not isinstance(datum, CrawlDatum)
         or type(datum.fetch_time) is not int
         or type(datum.fetch_interval) is not int
-        or not 0 <= datum.fetch_interval <= _LONGEST_INTERVAL
+        or not 0 <= datum.fetch_interval <= LONGEST_INTERVAL
         or not 0 <= datum.retries <= _MAX_RETRIES
         or not -_LATEST <= datum.fetch_time <= _LATEST
     ):

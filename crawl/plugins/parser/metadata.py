@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 from urllib.parse import unquote
 
+from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse
@@ -27,6 +28,9 @@ class MetadataParser(Parser):
     """Type, length and name of anything."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("*/*",)
+
+    def __init__(self, config: Config) -> None:
+        """There is nothing to set."""
 
     def parse(self, page: Page) -> Sequence[Parse]:
         found = {

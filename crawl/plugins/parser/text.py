@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse
@@ -16,6 +17,9 @@ class TextParser(Parser):
     """Everything that calls itself text and has no parser of its own."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("text/plain", "text/*")
+
+    def __init__(self, config: Config) -> None:
+        """There is nothing to set."""
 
     def parse(self, page: Page) -> Sequence[Parse]:
         text = storable(page.markup).strip()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
@@ -31,6 +32,9 @@ class XmlParser(Parser):
         *("application/soap+xml", "application/tei+xml", "application/docbook+xml"),
         *("application/vnd.google-earth.kml+xml", "application/gpx+xml", "text/x-opml"),
     )
+
+    def __init__(self, config: Config) -> None:
+        """There is nothing to set."""
 
     def parse(self, page: Page) -> Sequence[Parse]:
         document = _XmlDocument(page.url)

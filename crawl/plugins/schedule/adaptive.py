@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from crawl.config import Config, boolean, duration, file, number
+from crawl.config import Config, boolean, file, interval, number
 from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.plugins.schedule.adaptive_rules import Bounds, Rates, host_bounds, mime_rates
-from crawl.plugins.schedule.base import MAX_INTERVAL_S, BaseFetchSchedule, PageVisit, fixed_interval
+from crawl.plugins.schedule.base import BaseFetchSchedule, PageVisit, fixed_interval
 from crawl.urls.parse import host_of
 
 INC_RATE = number(
@@ -29,22 +29,8 @@ DEC_RATE = number(
     minimum=0,
     maximum=0.999,
 )
-MIN_INTERVAL = duration(
-    "db.fetch.schedule.adaptive.min_interval",
-    60,
-    "Shortest interval.",
-    unit="s",
-    minimum=1,
-    maximum=MAX_INTERVAL_S,
-)
-MAX_INTERVAL = duration(
-    "db.fetch.schedule.adaptive.max_interval",
-    31536000,
-    "Longest interval.",
-    unit="s",
-    minimum=1,
-    maximum=MAX_INTERVAL_S,
-)
+MIN_INTERVAL = interval("db.fetch.schedule.adaptive.min_interval", 60, "Shortest interval.")
+MAX_INTERVAL = interval("db.fetch.schedule.adaptive.max_interval", 31536000, "Longest interval.")
 SYNC_DELTA = boolean(
     "db.fetch.schedule.adaptive.sync_delta",
     True,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+from crawl.config import Config
 from crawl.interfaces.signature import Signature
 from crawl.model.content import Content
 from crawl.model.parse import Parse
@@ -11,6 +12,9 @@ from crawl.model.parse import Parse
 
 class MD5Signature(Signature):
     """MD5 of the body, or of the URL where there is none."""
+
+    def __init__(self, config: Config) -> None:
+        """There is nothing to configure."""
 
     def calculate(self, content: Content, parse: Parse | None) -> bytes:
         return digest(content.body or content.url.encode("utf-8", "replace"))

@@ -10,6 +10,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 
 _PARAMETER = "_escaped_fragment_="
@@ -21,6 +22,9 @@ _UNTOUCHED = {True: rf"[?&]{_PARAMETER}", False: "#!"}
 
 class AjaxURLNormalizer(URLNormalizer):
     """Forward in every scope but `indexer`, backward in that."""
+
+    def __init__(self, config: Config) -> None:
+        """There is nothing to configure."""
 
     def normalize(self, url: str, scope: Scope) -> str | None:
         return _backward(url) if scope is Scope.INDEXER else _forward(url)

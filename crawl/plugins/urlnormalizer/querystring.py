@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.urls.columns import column_bytes
 
@@ -14,6 +15,9 @@ from crawl.urls.columns import column_bytes
 class QuerystringURLNormalizer(URLNormalizer):
     """Sorts parameters by name. Those of one name keep their order, because servers read
     something into it."""
+
+    def __init__(self, config: Config) -> None:
+        """There is nothing to configure."""
 
     def normalize(self, url: str, scope: Scope) -> str | None:
         rest, hash_sign, fragment = url.partition("#")
