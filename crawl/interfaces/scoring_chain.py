@@ -17,6 +17,7 @@ import pyarrow as pa
 from crawl.config import Config
 from crawl.config.properties import SCORING_FILTER_ORDER
 from crawl.counters import Counters
+from crawl.interfaces.faults import CountedFaults
 from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.scoring import Inlinks, Links, Scores, ScoringFilter, Target
 from crawl.interfaces.scoring_answers import (
@@ -47,27 +48,8 @@ Moment = Literal[
     "indexer_score",
 ]
 
-_Named = tuple[str, ScoringFilter]
-
-
-class _CountedFaults:
-    """Counts what a plugin raises: what it was to answer is left as it was."""
-
-    __slots__ = ("_counters", "_name", "_rows")
-
-    def __init__(self, name: str, counters: Counters, rows: int = 1) -> None:
-        self._name = name
-        self._counters = counters
-        self._rows = rows
-
-    def __enter__(self) -> None:
-        """Nothing is to be done before."""
-
-    def __exit__(self, kind: type[BaseException] | None, *_: object) -> bool:
-        if kind is None or not issubclass(kind, Exception):
-            return False
-        self._counters[f"plugin_errors.scoring.{self._name}"] += self._rows
-        return True
+_Counted = tuple[str, ScoringFilter]
+"""The counter of a plugin's faults, and the plugin."""
 
 
 @dataclass(frozen=True)
@@ -88,8 +70,11 @@ class ScoringChain:
         return cls(chain.plugins, config.with_values(pinned)) if pinned else chain
 
     @cached_property
-    def _filters(self) -> list[_Named]:
-        return [(plugin.name, plugin.build(self.config)) for plugin in self.plugins]
+    def _filters(self) -> list[_Counted]:
+        return [
+            (f"plugin_errors.scoring.{plugin.name}", plugin.build(self.config))
+            for plugin in self.plugins
+        ]
 
     def __getstate__(self) -> dict[str, object]:
         return {"plugins": self.plugins, "config": self.config}
@@ -98,15 +83,15 @@ class ScoringChain:
         """Whether any plugin has a say in it; where none has, callers may skip the moment."""
         return bool(self._at(moment))
 
-    def _at(self, moment: Moment) -> list[_Named]:
+    def _at(self, moment: Moment) -> list[_Counted]:
         found = self._by_moment.get(moment)
         if found is None:
-            found = [named for named in self._filters if _overrides(named[1], moment)]
+            found = [each for each in self._filters if _overrides(each[1], moment)]
             self._by_moment[moment] = found
         return found
 
     @cached_property
-    def _by_moment(self) -> dict[str, list[_Named]]:
+    def _by_moment(self) -> dict[str, list[_Counted]]:
         return {}
 
     # --- a URL enters ------------------------------------------------------------------
@@ -116,14 +101,14 @@ class ScoringChain:
         return self.has_moment("injected_score")
 
     def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
-        for name, plugin in self._at("injected_score"):
-            with _CountedFaults(name, counters):
+        for faults, plugin in self._at("injected_score"):
+            with CountedFaults(counters, faults):
                 datum = checked_datum(plugin.injected_score(url, datum))
         return datum
 
     def initial_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
-        for name, plugin in self._at("initial_score"):
-            with _CountedFaults(name, counters):
+        for faults, plugin in self._at("initial_score"):
+            with CountedFaults(counters, faults):
                 datum = checked_datum(plugin.initial_score(url, datum))
         return datum
 
@@ -135,8 +120,8 @@ class ScoringChain:
     def initial_scores(self, datums: pa.Table, counters: Counters) -> Scores:
         """The scores of URLs that are new; only where `can_start_by_column`."""
         scores = stored_scores(datums)
-        for name, plugin in self._at("initial_score"):
-            with _CountedFaults(name, counters, datums.num_rows):
+        for faults, plugin in self._at("initial_score"):
+            with CountedFaults(counters, faults, datums.num_rows):
                 scores = checked_scores(plugin.initial_scores(datums, scores), datums.num_rows)
         return scores
 
@@ -144,14 +129,14 @@ class ScoringChain:
     def before_parse(self, url: str, datum: CrawlDatum, counters: Counters) -> dict[str, str]:
         """What the content keeps of its record."""
         kept: dict[str, str] = {}
-        for name, plugin in self._at("before_parse"):
-            with _CountedFaults(name, counters):
+        for faults, plugin in self._at("before_parse"):
+            with CountedFaults(counters, faults):
                 kept.update(checked_metadata(plugin.before_parse(url, datum)))
         return kept
 
     def after_parse(self, url: str, content: Content, parse: Parse, counters: Counters) -> Parse:
-        for name, plugin in self._at("after_parse"):
-            with _CountedFaults(name, counters):
+        for faults, plugin in self._at("after_parse"):
+            with CountedFaults(counters, faults):
                 parse = checked_parse(plugin.after_parse(url, content, parse))
         return parse
 
@@ -164,8 +149,8 @@ class ScoringChain:
         counters: Counters,
     ) -> Sequence[Target]:
         """The targets in their order, some maybe left out."""
-        for name, plugin in self._at("distribute"):
-            with _CountedFaults(name, counters):
+        for faults, plugin in self._at("distribute"):
+            with CountedFaults(counters, faults):
                 given = plugin.distribute(parse, content, targets, all_count)
                 targets = checked_targets(targets, given)
         return targets
@@ -180,8 +165,8 @@ class ScoringChain:
         now: int,
         counters: Counters,
     ) -> CrawlDatum:
-        for name, plugin in self._at("update_score"):
-            with _CountedFaults(name, counters):
+        for faults, plugin in self._at("update_score"):
+            with CountedFaults(counters, faults):
                 datum = checked_datum(plugin.update_score(url, old, datum, inlinks, now))
         return datum
 
@@ -199,8 +184,8 @@ class ScoringChain:
         """The scores of rows to which nothing happened but links, starting from those of the
         table; only where `can_update_by_column`."""
         scores = stored_scores(old)
-        for name, plugin in self._at("update_score"):
-            with _CountedFaults(name, counters, old.num_rows):
+        for faults, plugin in self._at("update_score"):
+            with CountedFaults(counters, faults, old.num_rows):
                 scores = checked_scores(plugin.update_scores(old, scores, links, now), old.num_rows)
         return scores
 
@@ -212,16 +197,16 @@ class ScoringChain:
     def orphaned_score(
         self, url: str, datum: CrawlDatum, now: int, counters: Counters
     ) -> CrawlDatum:
-        for name, plugin in self._at("orphaned_score"):
-            with _CountedFaults(name, counters):
+        for faults, plugin in self._at("orphaned_score"):
+            with CountedFaults(counters, faults):
                 datum = checked_datum(plugin.orphaned_score(url, datum, now))
         return datum
 
     def orphans(self, datums: pa.Table, now: int, counters: Counters) -> npt.NDArray[np.bool_]:
         """The rows that must be handed to `orphaned_score`; the others it leaves alone."""
         asked = np.zeros(datums.num_rows, dtype=np.bool_)
-        for name, plugin in self._at("orphaned_score"):
-            with _CountedFaults(name, counters, datums.num_rows):
+        for faults, plugin in self._at("orphaned_score"):
+            with CountedFaults(counters, faults, datums.num_rows):
                 some = plugin.orphans(datums, now)
                 if some is None:
                     return np.ones(datums.num_rows, dtype=np.bool_)
@@ -234,8 +219,8 @@ class ScoringChain:
     def indexer_score(
         self, url: str, datum: CrawlDatum, parse: Parse, value: float, counters: Counters
     ) -> float:
-        for name, plugin in self._at("indexer_score"):
-            with _CountedFaults(name, counters):
+        for faults, plugin in self._at("indexer_score"):
+            with CountedFaults(counters, faults):
                 value = checked_number(plugin.indexer_score(url, datum, parse, value))
         return value
 
@@ -256,17 +241,17 @@ class ScoringChain:
     def sort_values(self, datums: pa.Table, counters: Counters) -> pa.Array[Any]:
         """generate's rank of each row of a CrawlDb table."""
         values: pa.Array[Any] = pa.array(np.ones(datums.num_rows, dtype=np.float32))
-        for name, plugin in self._filters:
+        for faults, plugin in self._filters:
             ranks: pa.Array[Any] | None = values
-            with _CountedFaults(name, counters, datums.num_rows):
+            with CountedFaults(counters, faults, datums.num_rows):
                 column = plugin.sort_values(datums, values)
                 ranks = None if column is None else checked_ranks(column, datums.num_rows)
-            values = _by_row(name, plugin, datums, values, counters) if ranks is None else ranks
+            values = _by_row(faults, plugin, datums, values, counters) if ranks is None else ranks
         return values
 
 
 def _by_row(
-    name: str, plugin: ScoringFilter, datums: pa.Table, values: pa.Array[Any], counters: Counters
+    faults: str, plugin: ScoringFilter, datums: pa.Table, values: pa.Array[Any], counters: Counters
 ) -> pa.Array[Any]:
     if not _overrides(plugin, "sort_value"):
         return values
@@ -274,7 +259,7 @@ def _by_row(
     given: list[Any] = values.to_pylist()
     for (url, datum), value in zip(to_records(datums), given, strict=True):
         ranked.append(value)
-        with _CountedFaults(name, counters):
+        with CountedFaults(counters, faults):
             ranked[-1] = checked_number(plugin.sort_value(url, datum, value))
     return pa.array(ranked, pa.float32())
 
