@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from crawl.config import Config, file, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_kind
-from crawl.plugins.urlfilter.lengths import are_within
+from crawl.urls.columns import are_within
 from crawl.urls.parse import host_of
 from crawl.urls.paths import path_and_query, paths_and_queries
 from crawl.urls.re2 import ColumnSearch, is_plain

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from crawl.config import Config, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_kind
-from crawl.plugins.urlfilter.lengths import are_within
 from crawl.plugins.urlfilter.rule_runs import Rule, RuleRuns
+from crawl.urls.columns import are_within
 from crawl.urls.domains import host_of, registered_domain
 from crawl.urls.re2 import is_plain
 from crawl.urls.rule_lines import RuleLine, rule_lines, rule_properties

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.lengths import are_within
+from crawl.urls.columns import are_within
 from crawl.urls.re2 import ColumnSearch, is_plain
 
 _CHARACTER = r"[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}"
