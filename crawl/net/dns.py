@@ -38,8 +38,9 @@ DNS_CACHE_SIZE = integer(
     "http.dns.cache.size", 50_000, "Hosts whose addresses are remembered.", minimum=1
 )
 
-_SYSTEM = SystemClock()
-
+MONOTONIC = SystemClock().monotonic
+Timer = Callable[[], float]
+"""Monotonic seconds."""
 Resolve = Callable[[str], Iterable[str]]
 """The addresses of a host, best first; OSError where it has none."""
 
@@ -103,11 +104,7 @@ class HostResolver:
     the same time is looked up by one of them."""
 
     def __init__(
-        self,
-        config: Config,
-        resolve: Resolve = system_addresses,
-        *,
-        monotonic: Callable[[], float] = _SYSTEM.monotonic,
+        self, config: Config, resolve: Resolve = system_addresses, *, monotonic: Timer = MONOTONIC
     ) -> None:
         self._policy = AddressPolicy.of(config)
         self._hosts = HostsFile.of(config)

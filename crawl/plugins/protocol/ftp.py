@@ -7,14 +7,13 @@ connections that a server names are ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from email.utils import formatdate
 from typing import Any, Final
 
 import pycurl
 
-from crawl.clock import SystemClock
 from crawl.config import Config, duration, properties_in, size, text
 from crawl.interfaces.protocol import (
     Failure,
@@ -26,7 +25,7 @@ from crawl.interfaces.protocol import (
     Truncation,
 )
 from crawl.net import addresses, dns
-from crawl.net.dns import HostResolver, Resolve, system_addresses
+from crawl.net.dns import MONOTONIC, HostResolver, Resolve, Timer, system_addresses
 from crawl.net.secret_mask import SecretMask
 from crawl.plugins.protocol.curl.errors import CONNECT_ERRNO_KINDS, failure_kind
 from crawl.plugins.protocol.shared import limits
@@ -53,8 +52,6 @@ _CODES: Final = {
 _UNIX = re.compile(r"(?P<kind>[-dl])\S{9,}(?:\s+\S+){7}\s(?P<name>.+)")
 _DOS = re.compile(r"\d\d-\d\d-\d{2,4}\s+\S+\s+(?P<kind><DIR>|\d+)\s+(?P<name>.+)")
 
-_SYSTEM = SystemClock()
-
 
 class FtpProtocol(FetchProtocol):
     """`ftp`: one connection for each file."""
@@ -66,11 +63,7 @@ class FtpProtocol(FetchProtocol):
     )
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        resolver: Resolve = system_addresses,
-        monotonic: Callable[[], float] = _SYSTEM.monotonic,
+        self, config: Config, *, resolver: Resolve = system_addresses, monotonic: Timer = MONOTONIC
     ) -> None:
         waits = max(1.0, config[TIMEOUT] / 1000)
         limits = replace(TransferLimits.of(config), connect=waits, low_speed_time=waits)

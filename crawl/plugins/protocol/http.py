@@ -7,14 +7,13 @@ us pin addresses, see each byte as it comes and stop a transfer at any of them.
 from __future__ import annotations
 
 import select
-from collections.abc import Callable
 
 import pycurl
 
 from crawl.config import Config
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response, Transfers, Truncation
 from crawl.masking import masked_head
-from crawl.net.dns import Resolve, system_addresses
+from crawl.net.dns import MONOTONIC, Resolve, Timer, system_addresses
 from crawl.plugins.protocol.curl.errors import (
     CONNECT_ERRNO_KINDS,
     CONNECTION_LOST,
@@ -25,7 +24,7 @@ from crawl.plugins.protocol.curl.handle import CurlHandle
 from crawl.plugins.protocol.curl.lenient import LenientClient
 from crawl.plugins.protocol.curl.pool import CurlPool
 from crawl.plugins.protocol.curl.transfers import CurlTransfers
-from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, OutgoingRequest
+from crawl.plugins.protocol.http_base import HttpBase, OutgoingRequest
 from crawl.plugins.protocol.shared.connections import (
     IDLE_TIME,
     MAX_IDLE,
@@ -46,11 +45,7 @@ class HttpProtocol(HttpBase):
     """`http`: fetches by libcurl."""
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        resolver: Resolve = system_addresses,
-        monotonic: Callable[[], float] = SYSTEM.monotonic,
+        self, config: Config, *, resolver: Resolve = system_addresses, monotonic: Timer = MONOTONIC
     ) -> None:
         super().__init__(config, resolver=resolver, monotonic=monotonic)
         self._idle_time = max(1, int(config[IDLE_TIME]))

@@ -8,13 +8,12 @@ from collections.abc import Callable, Iterator
 from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
-from crawl.clock import SystemClock
 from crawl.config import Config, properties_in
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
 from crawl.masking import secrets_of_head
 from crawl.model.value import quick_value
 from crawl.net import addresses, dns
-from crawl.net.dns import HostLookup, HostResolver, Resolve, system_addresses
+from crawl.net.dns import MONOTONIC, HostLookup, HostResolver, Resolve, Timer, system_addresses
 from crawl.net.secret_mask import SecretMask
 from crawl.plugins.protocol.shared import connections, limits, proxies, request_headers
 from crawl.plugins.protocol.shared.credentials import AUTH_FILE, Credentials, credentials
@@ -22,8 +21,6 @@ from crawl.plugins.protocol.shared.limits import TransferLimits
 from crawl.plugins.protocol.shared.proxies import ProxyRules
 from crawl.plugins.protocol.shared.request_headers import HeaderBuilder, RequestHeaders
 from crawl.plugins.protocol.shared.target import RequestTarget, request_target
-
-SYSTEM = SystemClock()
 
 Located = TypeVar("Located")
 
@@ -84,11 +81,7 @@ class HttpBase(FetchProtocol):
     )
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        resolver: Resolve = system_addresses,
-        monotonic: Callable[[], float] = SYSTEM.monotonic,
+        self, config: Config, *, resolver: Resolve = system_addresses, monotonic: Timer = MONOTONIC
     ) -> None:
         self.limits = TransferLimits.of(config)
         self.monotonic = monotonic
