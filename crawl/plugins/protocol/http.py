@@ -223,11 +223,8 @@ class HttpProtocol(HttpBase):
             return FailureKind.BAD_ENCODING, handle.body.fault
         if code == pycurl.E_OPERATION_TIMEDOUT:
             if handle.sent_at and message.startswith(_TOO_SLOW):
-                slow = (
-                    FailureKind.LOW_SPEED
-                    if handle.has_response_begun
-                    else FailureKind.FIRST_BYTE_TIMEOUT
-                )
+                has_begun = handle.has_response_begun
+                slow = FailureKind.LOW_SPEED if has_begun else FailureKind.FIRST_BYTE_TIMEOUT
                 return slow, _STOP_MESSAGES[slow]
             if handle.sent_at:
                 return FailureKind.TOTAL_TIMEOUT, message

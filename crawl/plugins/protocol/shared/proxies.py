@@ -60,9 +60,7 @@ class ProxyRules:
     def __init__(self, config: Config) -> None:
         self._hosts: HostRules[_ProxyRotation] = HostRules()
         self._schemes: dict[str, _ProxyRotation] = {}
-        self._default = (
-            _ProxyRotation((single,)) if (single := _single_proxy(config)) else _ProxyRotation(())
-        )
+        self._default = _ProxyRotation(_single_proxy(config))
         for line in rule_lines(config, PROXY_FILE) if config[PROXY_FILE] else ():
             self._add(line)
         for entry in config[PROXY_EXCEPTIONS]:
@@ -107,9 +105,10 @@ def _checked_url(line: RuleLine, text: str) -> str:
     return text.removesuffix("/")
 
 
-def _single_proxy(config: Config) -> str:
+def _single_proxy(config: Config) -> tuple[str, ...]:
+    """The proxy of all requests, where there is one."""
     if not config[PROXY_HOST]:
-        return ""
+        return ()
     user = quote(config[PROXY_USERNAME], safe="")
     password = quote(config[PROXY_PASSWORD], safe="")
     userinfo = f"{user}:{password}@" if user else ""
@@ -117,4 +116,4 @@ def _single_proxy(config: Config) -> str:
     proxy = f"{scheme}://{userinfo}{config[PROXY_HOST]}:{config[PROXY_PORT]}"
     if parse(proxy) is None:
         raise ConfigError(f"{PROXY_HOST.name}: {config[PROXY_HOST]!r} is not a host")
-    return proxy
+    return (proxy,)
