@@ -102,14 +102,18 @@ class ScoringChain:
 
     def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
         for faults, plugin in self._at("injected_score"):
-            with CountedFaults(counters, faults):
+            try:
                 datum = checked_datum(plugin.injected_score(url, datum))
+            except Exception:
+                counters[faults] += 1
         return datum
 
     def initial_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
         for faults, plugin in self._at("initial_score"):
-            with CountedFaults(counters, faults):
+            try:
                 datum = checked_datum(plugin.initial_score(url, datum))
+            except Exception:
+                counters[faults] += 1
         return datum
 
     @property
@@ -130,14 +134,18 @@ class ScoringChain:
         """What the content keeps of its record."""
         kept: dict[str, str] = {}
         for faults, plugin in self._at("before_parse"):
-            with CountedFaults(counters, faults):
+            try:
                 kept.update(checked_metadata(plugin.before_parse(url, datum)))
+            except Exception:
+                counters[faults] += 1
         return kept
 
     def after_parse(self, url: str, content: Content, parse: Parse, counters: Counters) -> Parse:
         for faults, plugin in self._at("after_parse"):
-            with CountedFaults(counters, faults):
+            try:
                 parse = checked_parse(plugin.after_parse(url, content, parse))
+            except Exception:
+                counters[faults] += 1
         return parse
 
     def distribute(
@@ -150,9 +158,11 @@ class ScoringChain:
     ) -> Sequence[Target]:
         """The targets in their order, some maybe left out."""
         for faults, plugin in self._at("distribute"):
-            with CountedFaults(counters, faults):
+            try:
                 given = plugin.distribute(parse, content, targets, all_count)
                 targets = checked_targets(targets, given)
+            except Exception:
+                counters[faults] += 1
         return targets
 
     # --- updatedb ----------------------------------------------------------------------
@@ -166,8 +176,10 @@ class ScoringChain:
         counters: Counters,
     ) -> CrawlDatum:
         for faults, plugin in self._at("update_score"):
-            with CountedFaults(counters, faults):
+            try:
                 datum = checked_datum(plugin.update_score(url, old, datum, inlinks, now))
+            except Exception:
+                counters[faults] += 1
         return datum
 
     @property
@@ -198,8 +210,10 @@ class ScoringChain:
         self, url: str, datum: CrawlDatum, now: int, counters: Counters
     ) -> CrawlDatum:
         for faults, plugin in self._at("orphaned_score"):
-            with CountedFaults(counters, faults):
+            try:
                 datum = checked_datum(plugin.orphaned_score(url, datum, now))
+            except Exception:
+                counters[faults] += 1
         return datum
 
     def orphans(self, datums: pa.Table, now: int, counters: Counters) -> npt.NDArray[np.bool_]:
@@ -220,8 +234,10 @@ class ScoringChain:
         self, url: str, datum: CrawlDatum, parse: Parse, value: float, counters: Counters
     ) -> float:
         for faults, plugin in self._at("indexer_score"):
-            with CountedFaults(counters, faults):
+            try:
                 value = checked_number(plugin.indexer_score(url, datum, parse, value))
+            except Exception:
+                counters[faults] += 1
         return value
 
     # --- generate ----------------------------------------------------------------------
@@ -259,8 +275,10 @@ def _by_row(
     given: list[Any] = values.to_pylist()
     for (url, datum), value in zip(to_records(datums), given, strict=True):
         ranked.append(value)
-        with CountedFaults(counters, faults):
+        try:
             ranked[-1] = checked_number(plugin.sort_value(url, datum, value))
+        except Exception:
+            counters[faults] += 1
     return pa.array(ranked, pa.float32())
 
 

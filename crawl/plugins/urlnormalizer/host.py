@@ -26,4 +26,4 @@ class HostURLNormalizer(HostTableNormalizer):
                 return url
             seen.add(following)
             target = following
-        return url._replace(host=target)
+        return url if target == url.host else url._replace(host=target)

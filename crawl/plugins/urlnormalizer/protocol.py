@@ -25,6 +25,6 @@ class ProtocolURLNormalizer(HostTableNormalizer):
         return scheme
 
     def changed(self, url: URL, value: str) -> URL:
-        if url.scheme not in _EXCHANGEABLE or url.port is not None:
+        if url.scheme not in _EXCHANGEABLE or url.port is not None or url.scheme == value:
             return url
         return url._replace(scheme=value)

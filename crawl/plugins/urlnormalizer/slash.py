@@ -29,7 +29,7 @@ class SlashURLNormalizer(HostTableNormalizer):
             path = path.rstrip("/") or "/"
         elif not path.endswith("/") and not _has_extension(path):
             path += "/"
-        return url._replace(path=path)
+        return url if path == url.path else url._replace(path=path)
 
 
 def _has_extension(path: str) -> bool:
