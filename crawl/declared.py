@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from crawl.config import Config, Property
+from crawl.config import Config, Property, properties_in
 from crawl.config.load import load
 from crawl.errors import PluginError, UsageError
 
@@ -62,20 +62,18 @@ def declared_properties() -> Iterator[Property[Any]]:
     from crawl.interfaces import chains
     from crawl.interfaces.registry import plugin_properties
     from crawl.parsing import settings as parsing
+    from crawl.parsing.fields import rule_file
+    from crawl.parsing.html import reader
     from crawl.phases.export import settings as exporting
     from crawl.phases.index import settings as indexing
     from crawl.phases.invertlinks import settings as linkdb
     from crawl.phases.updatehostdb import settings as hostdb
-    from crawl.rules import links
-    from crawl.rules.redirect import DB_IGNORE_ALSO_REDIRECTS
+    from crawl.rules import links, redirect
     from crawl.search import settings as embedded
     from crawl.telemetry import settings as telemetry
 
-    for fetching in (chains, politeness, settings):
-        yield from fetching.PROPERTIES
-    yield protocols.PLUGIN_PROTOCOL
-    yield from (*parsing.PROPERTIES, *links.PROPERTIES)
-    yield DB_IGNORE_ALSO_REDIRECTS
-    for above in (linkdb, hostdb, graph, indexing, embedded, exporting, telemetry):
-        yield from above.PROPERTIES
+    yield from properties_in(
+        *(chains, politeness, settings, protocols, parsing, reader, rule_file, links, redirect),
+        *(linkdb, hostdb, graph, indexing, embedded, exporting, telemetry),
+    )
     yield from plugin_properties()

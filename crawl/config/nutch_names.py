@@ -94,10 +94,7 @@ _FAMILIES: tuple[tuple[tuple[str, ...], str], ...] = (
     (("solr.", "elastic.", "indexer.", "index.", "indexingfilter.", "moreIndexing"), _INDEXING),
     (("hostdb.",), _NO_HOSTDB),
     (("publisher.", "rabbitmq.", "kafka."), _NO_PUBLISHER),
-    (
-        ("selenium.", "libselenium.", "webdriver.", "interactive", "page.load."),
-        _NO_BROWSER,
-    ),
+    (("selenium.", "libselenium.", "webdriver.", "interactive", "page.load."), _NO_BROWSER),
     (("tika.",), _TIKA),
     (("urlnormalizer.scope.", "urlnormalizer.order."), "use `urlnormalizer.order`"),
 )

@@ -1,9 +1,10 @@
 """The core's own keys, by phase: Nutch's names, meanings and defaults where Nutch has
-one. A plugin declares the keys that only it reads in its class attribute `properties`.
+one. A plugin declares the keys that only it reads as constants of its own module.
 """
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,16 +15,15 @@ from crawl.config.property import (
     duration,
     integer,
     integer_or,
+    interval,
     number,
     numbers,
+    properties_in,
     size,
     string_list,
     text,
 )
 from crawl.model.status import DB_STATUSES
-
-_LONGEST_INTERVAL = 2**31 - 1
-"""Seconds that the CrawlDb's column can hold."""
 
 # --- the CrawlDb -----------------------------------------------------------------------
 CRAWLDB_BUCKETS = integer(
@@ -73,9 +73,7 @@ CRAWLDB_URL_FILTERS = boolean(
     "crawldb.url.filters", False, "updatedb filters all URLs, those in the CrawlDb included."
 )
 CRAWLDB_URL_NORMALIZERS = boolean(
-    "crawldb.url.normalizers",
-    False,
-    "updatedb normalizes all URLs, those in the CrawlDb included.",
+    "crawldb.url.normalizers", False, "updatedb normalizes all URLs, those in the CrawlDb included."
 )
 DB_HOST_WAIT_MAX = duration(
     "db.host.wait.max",
@@ -110,21 +108,13 @@ DB_STATS_SCORE_QUANTILES = numbers(
 DB_FETCH_SCHEDULE_CLASS = text(
     "db.fetch.schedule.class", "default", "The schedule plugin, by name or as module:attr."
 )
-DB_FETCH_INTERVAL_DEFAULT = duration(
-    "db.fetch.interval.default",
-    2592000,
-    "How long until a page is fetched again.",
-    unit="s",
-    minimum=1,
-    maximum=_LONGEST_INTERVAL,
+DB_FETCH_INTERVAL_DEFAULT = interval(
+    "db.fetch.interval.default", 2592000, "How long until a page is fetched again."
 )
-DB_FETCH_INTERVAL_MAX = duration(
+DB_FETCH_INTERVAL_MAX = interval(
     "db.fetch.interval.max",
     7776000,
     "Longest time between fetches; after it a page is due whatever its state.",
-    unit="s",
-    minimum=1,
-    maximum=_LONGEST_INTERVAL,
 )
 DB_FETCH_RETRY_MAX = integer(
     "db.fetch.retry.max",
@@ -229,13 +219,10 @@ SITEMAP_MAX_CROSS_HOSTS = integer(
     unit="hosts",
     minimum=0,
 )
-SITEMAP_INTERVAL_MIN = duration(
+SITEMAP_INTERVAL_MIN = interval(
     "sitemap.interval.min",
     86_400,
     "Shortest fetch interval that a changefreq, or refetch that a lastmod, can bring about.",
-    unit="s",
-    minimum=1,
-    maximum=_LONGEST_INTERVAL,
 )
 
 # --- generate --------------------------------------------------------------------------
@@ -358,8 +345,6 @@ REPORT_SAMPLES = integer(
 )
 
 CORE: Mapping[str, Property[Any]] = {
-    declared.name: declared
-    for declared in list(globals().values())
-    if isinstance(declared, Property)
+    declared.name: declared for declared in properties_in(sys.modules[__name__])
 }
 """Every property above, by name."""

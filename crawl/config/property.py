@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from itertools import chain
+from types import ModuleType
+from typing import Any, Generic, TypeVar
 
 from crawl.config.property_types import (
     Boolean,
@@ -25,6 +27,8 @@ from crawl.masking import masked_setting
 
 T_co = TypeVar("T_co", covariant=True)
 
+LONGEST_INTERVAL = 2**31 - 1
+"""Seconds between two fetches that the CrawlDb's column can hold."""
 _SHOWN = 60
 """Characters of a wrong value that an error repeats."""
 
@@ -107,12 +111,7 @@ def integer(
 
 
 def integer_or(
-    name: str,
-    default: int | str,
-    words: Iterable[str],
-    about: str,
-    *,
-    unit: str = "",
+    name: str, default: int | str, words: Iterable[str], about: str, *, unit: str = ""
 ) -> Property[int | str]:
     """A whole number, or one of a few words."""
     return Property(name, default, about, IntegerOr(tuple(words), unit))
@@ -175,6 +174,13 @@ def duration(
     return Property(name, default, about, Duration(unit, minimum, maximum))
 
 
+def interval(
+    name: str, default: float | Property[float], about: str, *, minimum: float = 1
+) -> Property[float]:
+    """Seconds between two fetches of a page."""
+    return duration(name, default, about, unit="s", minimum=minimum, maximum=LONGEST_INTERVAL)
+
+
 def size(
     name: str, default: int | Property[int], about: str, *, minimum: int | None = 0
 ) -> Property[int]:
@@ -185,3 +191,12 @@ def size(
 def file(name: str, default: str | Property[str], about: str) -> Property[str]:
     """The name of a rule file, whose contents are `config.read(property)`."""
     return Property(name, default, about, FileName())
+
+
+def properties_in(*modules: ModuleType) -> tuple[Property[Any], ...]:
+    """The properties that are constants of the modules, or values of tables that are: whoever
+    declares one need not list it a second time."""
+    constants = [constant for module in modules for constant in vars(module).values()]
+    tables = [table.values() for table in constants if isinstance(table, dict)]
+    found = (each for each in chain(constants, *tables) if isinstance(each, Property))
+    return tuple(dict.fromkeys(found))

@@ -8,51 +8,50 @@ A kind reads a value either typed, as TOML gives it (`of`), or as the text of a 
 from __future__ import annotations
 
 import re
+from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import ClassVar, Generic, TypeVar
 
 T_co = TypeVar("T_co", covariant=True)
 
 _SEPARATORS = re.compile(r"[,\s]+")
 
 
-class PropertyType(Protocol[T_co]):
-    """One way to read a value."""
+class PropertyType(Generic[T_co]):
+    """One way to read a value. A kind says its `name`, `of`, and `limits` or `expected`."""
 
-    @property
-    def name(self) -> str:
-        """A word for the documentation: `integer`."""
-        ...
+    __slots__ = ()
+
+    name: ClassVar[str]
+    """A word for the documentation: `integer`."""
 
     @property
     def unit(self) -> str:
         """What a bare number counts; empty where it counts nothing in particular."""
-        ...
+        return ""
 
     @property
     def limits(self) -> str:
         """Which values are allowed, for the documentation; empty: all of the kind."""
-        ...
+        return ""
 
     @property
     def expected(self) -> str:
         """Completes the sentence "expected …"."""
-        ...
+        return self.limits
 
+    @abstractmethod
     def of(self, value: object) -> T_co:
         """The value, read from a typed one; ValueError where it is no such thing."""
-        ...
 
     def of_text(self, given: str) -> T_co:
         """The value, read from text; ValueError where it is no such thing."""
-        ...
+        return self.of(given)
 
 
 @dataclass(frozen=True, slots=True)
-class Boolean:
+class Boolean(PropertyType[bool]):
     name = "boolean"
-    unit = ""
-    limits = ""
     expected = "true or false"
 
     def of(self, value: object) -> bool:
@@ -68,13 +67,11 @@ class Boolean:
 
 
 @dataclass(frozen=True, slots=True)
-class BooleanOrAuto:
+class BooleanOrAuto(PropertyType[str]):
     """true, false, or auto where the product decides by what it finds; read as these words."""
 
     name = "switch"
-    unit = ""
     limits = "true, false or auto"
-    expected = "true, false or auto"
 
     def of(self, value: object) -> str:
         if isinstance(value, bool):
@@ -91,10 +88,8 @@ class BooleanOrAuto:
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class Text(PropertyType[str]):
     name = "text"
-    unit = ""
-    limits = ""
     expected = "a text"
 
     def of(self, value: object) -> str:
@@ -102,17 +97,12 @@ class Text:
             raise ValueError("not a text")
         return value
 
-    def of_text(self, given: str) -> str:
-        return given
-
 
 @dataclass(frozen=True, slots=True)
-class FileName:
+class FileName(PropertyType[str]):
     """The name of a rule file; its contents are `Config.read`."""
 
     name = "file"
-    unit = ""
-    limits = ""
     expected = "the name of a file"
 
     def of(self, value: object) -> str:
@@ -120,24 +110,16 @@ class FileName:
             raise ValueError("not a file name")
         return value
 
-    def of_text(self, given: str) -> str:
-        return self.of(given)
-
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class Choice(PropertyType[str]):
     choices: tuple[str, ...]
 
     name = "choice"
-    unit = ""
 
     @property
     def limits(self) -> str:
         return "one of " + ", ".join(choice or '""' for choice in self.choices)
-
-    @property
-    def expected(self) -> str:
-        return self.limits
 
     def of(self, value: object) -> str:
         if value not in self.choices:
@@ -149,10 +131,8 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True)
-class StringList:
+class StringList(PropertyType[tuple[str, ...]]):
     name = "words"
-    unit = ""
-    limits = ""
     expected = 'a list of words (such as ["a", "b"] or "a b")'
 
     def of(self, value: object) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from crawl.config.property_types import StringList
+from crawl.config.property_types import PropertyType, StringList
 
 DURATION_UNITS: Mapping[str, int] = {
     "ms": 1,
@@ -81,7 +81,7 @@ def _quantity(given: str) -> tuple[float, str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Integer:
+class Integer(PropertyType[int]):
     unit: str = ""
     minimum: int | None = None
     maximum: int | None = None
@@ -109,14 +109,13 @@ class Integer:
 
 
 @dataclass(frozen=True, slots=True)
-class IntegerOr:
+class IntegerOr(PropertyType[int | str]):
     """A whole number, or one of a few words."""
 
     words: tuple[str, ...]
     unit: str = ""
 
     name = "integer"
-    limits = ""
 
     @property
     def expected(self) -> str:
@@ -131,7 +130,7 @@ class IntegerOr:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class Number(PropertyType[float]):
     unit: str = ""
     minimum: float | None = None
     maximum: float | None = None
@@ -159,12 +158,11 @@ class Number:
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers:
+class Numbers(PropertyType[tuple[float, ...]]):
     minimum: float | None = None
     maximum: float | None = None
 
     name = "numbers"
-    unit = ""
 
     @property
     def limits(self) -> str:
@@ -188,10 +186,10 @@ class Numbers:
 
 
 @dataclass(frozen=True, slots=True)
-class Duration:
+class Duration(PropertyType[float]):
     """A float in `unit`; a text may bear another unit and is converted."""
 
-    unit: str
+    unit: str = "s"
     minimum: float | None = 0.0
     maximum: float | None = None
 
@@ -227,7 +225,7 @@ class Duration:
 
 
 @dataclass(frozen=True, slots=True)
-class Size:
+class Size(PropertyType[int]):
     """A whole number of bytes; a text may bear a decimal or a binary unit."""
 
     minimum: int | None = 0

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Property, boolean, boolean_or_auto, integer, number
 
 LINK_IGNORE_INTERNAL_HOST: Property[str] = boolean_or_auto(
@@ -67,18 +65,4 @@ HOSTGRAPH_HYPERBALL_PRECISION: Property[int] = integer(
     " the error, which is 13% at 6.",
     minimum=4,
     maximum=16,
-)
-
-PROPERTIES: tuple[Property[Any], ...] = (
-    LINK_IGNORE_INTERNAL_HOST,
-    LINK_IGNORE_INTERNAL_DOMAIN,
-    LINK_IGNORE_LIMIT_PAGE,
-    LINK_IGNORE_LIMIT_DOMAIN,
-    LINK_DELETE_GONE,
-    LINK_ANALYZE_NUM_ITERATIONS,
-    LINK_ANALYZE_INITIAL_SCORE,
-    LINK_ANALYZE_DAMPING_FACTOR,
-    LINK_ANALYZE_DOMAIN_DAMPING,
-    LINK_SCORE_UPDATER_CLEAR_SCORE,
-    HOSTGRAPH_HYPERBALL_PRECISION,
 )

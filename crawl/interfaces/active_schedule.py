@@ -6,7 +6,6 @@ the same: a fault must not make a page vanish from the crawl.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,7 +16,9 @@ import pyarrow.compute as pc
 
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_SCHEDULE_CLASS
+from crawl.config.property import LONGEST_INTERVAL
 from crawl.counters import Counters
+from crawl.interfaces.faults import CountedFaults
 from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
@@ -28,7 +29,6 @@ from crawl.model.tables import CRAWLDB
 from crawl.model.value import replace
 
 _DAY_MS = 86_400_000
-_LONGEST_INTERVAL = 2**31 - 1
 _MAX_RETRIES = 2**15 - 1
 _LATEST = 2**53
 """Milliseconds; the year 287396: whatever is later is no due time."""
@@ -84,11 +84,9 @@ class ActiveSchedule:
             return pa.repeat(True, datums.num_rows)
         answers: list[bool] = []
         for url, datum in to_records(datums):
-            try:
-                answers.append(bool(self.schedule.should_fetch(url, datum, now)))
-            except Exception:
-                counters[self._error] += 1
-                answers.append(True)
+            answers.append(True)
+            with self._counted(counters):
+                answers[-1] = bool(self.schedule.should_fetch(url, datum, now))
         return pa.array(answers, pa.bool_())
 
     @property
@@ -103,7 +101,7 @@ class ActiveSchedule:
         """generate's ranks times the schedule's urgency; after a fault as scoring has them."""
         if not self.ranks:
             return values
-        try:
+        with self._counted(counters, datums.num_rows):
             urgency = self.schedule.urgency_batch(datums, now)
             if urgency is None or len(urgency) != len(values) or urgency.null_count:
                 raise ValueError(f"no urgency for each of {len(values)} rows")
@@ -113,18 +111,14 @@ class ActiveSchedule:
             ).as_py():
                 raise ValueError("an urgency below 0, or no number")
             return pc.multiply(values, urgency)
-        except Exception:
-            counters[self._error] += datums.num_rows
-            return values
+        return values
 
     # --- a URL enters ------------------------------------------------------------------
     def initialize(self, url: str, datum: CrawlDatum, now: int, counters: Counters) -> CrawlDatum:
         """Due now; after a fault too."""
-        return self._asked(
-            lambda: self.schedule.initialize(url, datum, now),
-            lambda: replace(datum, fetch_time=now, fetch_interval=self._default, retries=0),
-            counters,
-        )
+        with self._counted(counters):
+            return _storable(self.schedule.initialize(url, datum, now))
+        return replace(datum, fetch_time=now, fetch_interval=self._default, retries=0)
 
     def initialize_batch(self, datums: pa.Table, now: int, counters: Counters) -> pa.Table:
         """`initialize` for a table of CrawlDb columns, in their order."""
@@ -160,84 +154,63 @@ class ActiveSchedule:
         counters: Counters,
     ) -> CrawlDatum:
         """The page was reached; after a fault it is due again after its interval."""
-        return self._asked(
-            lambda: self.schedule.after_fetch(
+        with self._counted(counters):
+            after = self.schedule.after_fetch(
                 url,
                 datum,
                 previous_modified=previous_modified,
                 fetched=fetched,
                 modified=modified,
                 change=change,
-            ),
-            lambda: replace(self._after_interval(datum, fetched), retries=0),
-            counters,
-        )
+            )
+            return _storable(after)
+        return replace(self._after_interval(datum, fetched), retries=0)
 
     def after_gone(
         self, url: str, datum: CrawlDatum, *, fetched: int, counters: Counters
     ) -> CrawlDatum:
         """The page is gone; after a fault it is due again after its interval."""
-        return self._asked(
-            lambda: self.schedule.after_gone(url, datum, fetched=fetched),
-            lambda: self._after_interval(datum, fetched),
-            counters,
-        )
+        with self._counted(counters):
+            return _storable(self.schedule.after_gone(url, datum, fetched=fetched))
+        return self._after_interval(datum, fetched)
 
     def after_retry(
         self, url: str, datum: CrawlDatum, *, fetched: int, counters: Counters
     ) -> CrawlDatum:
         """One retry more; after a fault of the schedule a day later."""
-        return self._asked(
-            lambda: self.schedule.after_retry(url, datum, fetched=fetched),
-            lambda: replace(
-                datum,
-                fetch_time=fetched + _DAY_MS,
-                retries=min(datum.retries + 1, _MAX_RETRIES),
-            ),
-            counters,
-        )
+        with self._counted(counters):
+            return _storable(self.schedule.after_retry(url, datum, fetched=fetched))
+        retries = min(datum.retries + 1, _MAX_RETRIES)
+        return replace(datum, fetch_time=fetched + _DAY_MS, retries=retries)
 
     def last_fetch_time(self, datum: CrawlDatum, counters: Counters) -> int:
         """When the URL was last fetched; after a fault 0, as if never."""
-        try:
+        with self._counted(counters):
             return int(self.schedule.last_fetch_time(datum))
-        except Exception:
-            counters[self._error] += 1
-            return 0
+        return 0
 
     def force_refetch(
         self, url: str, datum: CrawlDatum, now: int, *, asap: bool, counters: Counters
     ) -> CrawlDatum:
         """What is known of the page is forgotten; after a fault it is due now."""
-        return self._asked(
-            lambda: self.schedule.force_refetch(url, datum, now, asap=asap),
-            lambda: CrawlDatum(
-                Status.DB_UNFETCHED,
-                now,
-                fetch_interval=self._default,
-                score=datum.score,
-                metadata=datum.metadata,
-            ),
-            counters,
+        with self._counted(counters):
+            return _storable(self.schedule.force_refetch(url, datum, now, asap=asap))
+        return CrawlDatum(
+            Status.DB_UNFETCHED,
+            now,
+            fetch_interval=self._default,
+            score=datum.score,
+            metadata=datum.metadata,
         )
 
     def _after_interval(self, datum: CrawlDatum, fetched: int) -> CrawlDatum:
-        interval = min(datum.fetch_interval, _LONGEST_INTERVAL)
+        interval = min(datum.fetch_interval, LONGEST_INTERVAL)
         if interval <= 0:
             interval = self._default
         return replace(datum, fetch_interval=interval, fetch_time=fetched + interval * 1000)
 
-    def _asked(
-        self,
-        ask: Callable[[], CrawlDatum],
-        otherwise: Callable[[], CrawlDatum],
-        counters: Counters,
-    ) -> CrawlDatum:
-        try:
-            return _storable(ask())
-        except Exception:
-            counters[self._error] += 1
-            return otherwise()
+    def _counted(self, counters: Counters, rows: int = 1) -> CountedFaults:
+        return CountedFaults(counters, self._error, rows)
 
 
 def with_times(datums: pa.Table, now: int, interval: int) -> pa.Table:
@@ -277,7 +250,7 @@ def _storable(datum: CrawlDatum) -> CrawlDatum:
         not isinstance(datum, CrawlDatum)
         or type(datum.fetch_time) is not int
         or type(datum.fetch_interval) is not int
-        or not 0 <= datum.fetch_interval <= _LONGEST_INTERVAL
+        or not 0 <= datum.fetch_interval <= LONGEST_INTERVAL
         or not 0 <= datum.retries <= _MAX_RETRIES
         or not -_LATEST <= datum.fetch_time <= _LATEST
     ):

@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 
 from crawl.config import Config, Property, integer, string_list
 from crawl.counters import Counters
+from crawl.interfaces.faults import CountedFaults
 from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 
-URLNORMALIZER_ORDER: Property[tuple[str, ...]] = string_list(
+URLNORMALIZER_ORDER = string_list(
     "urlnormalizer.order", ("basic", "regex"), "The normalizers, in the order of application."
 )
 URLNORMALIZER_ORDER_BY_SCOPE: dict[Scope, Property[tuple[str, ...]]] = {
@@ -33,7 +34,7 @@ URLNORMALIZER_ORDER_BY_SCOPE: dict[Scope, Property[tuple[str, ...]]] = {
     )
     for scope in Scope
 }
-URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
+URLNORMALIZER_LOOP_COUNT = integer(
     "urlnormalizer.loop.count",
     3,  # Nutch's 1 leaves `/..;sid=1` as `/..`, which the next phase would call another URL
     "How often the normalizers are applied, at most, until the URL no longer changes.",
@@ -41,14 +42,8 @@ URLNORMALIZER_LOOP_COUNT: Property[int] = integer(
     minimum=1,
     maximum=100,
 )
-URLFILTER_ORDER: Property[tuple[str, ...]] = string_list(
+URLFILTER_ORDER = string_list(
     "urlfilter.order", ("length", "regex", "trap"), "The filters; the first that rejects decides."
-)
-PROPERTIES: tuple[Property[Any], ...] = (
-    URLNORMALIZER_ORDER,
-    *URLNORMALIZER_ORDER_BY_SCOPE.values(),
-    URLNORMALIZER_LOOP_COUNT,
-    URLFILTER_ORDER,
 )
 
 
@@ -135,10 +130,8 @@ class NormalizerChain(_Chain):
         self, name: str, plugin: URLNormalizer, urls: pa.Array[Any], counters: Counters
     ) -> pa.Array[Any]:
         """One normalizer over the column; row by row only what it may not leave alone."""
-        alone = _asked_column(
-            lambda: plugin.leaves_alone(urls, self.scope),
-            (len(urls), counters, "urlnormalizer", name),
-        )
+        faults = CountedFaults(counters, f"plugin_errors.urlnormalizer.{name}")
+        alone = _asked_column(lambda: plugin.leaves_alone(urls, self.scope), len(urls), faults)
         open_rows: pa.Array[Any] = pc.is_valid(urls)
         if alone is not None:
             open_rows = pc.and_not(open_rows, _false_for_null(alone))
@@ -196,9 +189,8 @@ def _false_for_null(column: pa.Array[Any]) -> pa.Array[Any]:
 
 def _accepted(name: str, plugin: URLFilter, urls: pa.Array[Any], counters: Counters) -> Any:
     """One filter's decision on every row, as a numpy array of booleans."""
-    answer = _asked_column(
-        lambda: plugin.accepts_batch(urls), (len(urls), counters, "urlfilter", name)
-    )
+    faults = CountedFaults(counters, f"plugin_errors.urlfilter.{name}")
+    answer = _asked_column(lambda: plugin.accepts_batch(urls), len(urls), faults)
     verdict: pa.Array[Any] = pa.nulls(len(urls), pa.bool_()) if answer is None else answer
     if verdict.null_count == 0:
         return verdict.to_numpy(zero_copy_only=False)
@@ -220,19 +212,16 @@ def _reason(name: str, plugin: URLFilter, url: str, counters: Counters | None) -
 
 
 def _asked_column(
-    ask: Callable[[], Any], about: tuple[int, Counters, str, str]
+    ask: Callable[[], Any], length: int, faults: CountedFaults
 ) -> pa.Array[Any] | None:
     """A plugin's quick answer; None where it has none, or not one that can be used."""
-    length, counters, interface, name = about
-    try:
+    with faults:
         answer: pa.Array[Any] | pa.ChunkedArray[Any] | None = ask()
         if isinstance(answer, pa.ChunkedArray):
             answer = answer.combine_chunks()
         if answer is None or (len(answer) == length and answer.type == pa.bool_()):
             return answer
-    except Exception:
-        pass
-    _count_error(counters, interface, name)
+        raise ValueError(f"no {length} booleans")
     return None
 
 
@@ -252,13 +241,11 @@ def _order_of(config: Config, scope: Scope) -> Property[tuple[str, ...]]:
 class ActivePlugin:
     """A plugin's place in a chain, and who put it there."""
 
-    interface: str
+    plugin: ResolvedPlugin
     scope: str
     """The scope of a normalizer; empty for all scopes that have no order of their own."""
     position: int
     """From 1."""
-    name: str
-    target: str
     property: str
     """The configuration key that names it."""
     origin: str
@@ -279,12 +266,4 @@ def _placed(
 ) -> Iterator[ActivePlugin]:
     names: tuple[str, ...] = config[order]
     for position, plugin in enumerate(resolve(interface, names), start=1):
-        yield ActivePlugin(
-            interface,
-            str(scope),
-            position,
-            plugin.name,
-            plugin.target,
-            order.name,
-            config.origin(order),
-        )
+        yield ActivePlugin(plugin, str(scope), position, order.name, config.origin(order))

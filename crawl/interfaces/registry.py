@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import re
+import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from crawl.config import Config, Property
+from crawl.config import Config, Property, properties_in
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError, PluginError
 
@@ -84,6 +85,15 @@ class ResolvedPlugin:
                 f" from {self.target}: {_one_line(error)}"
             ) from error
         return found
+
+    def declared_properties(self) -> tuple[Property[Any], ...]:
+        """Those that the class lists as its `properties`; else all that are constants of the
+        module where it is written, and of those of its bases."""
+        plugin = self.load()
+        if hasattr(plugin, "properties"):
+            return tuple(plugin.properties)
+        modules = [sys.modules.get(each.__module__) for each in getattr(plugin, "__mro__", ())]
+        return properties_in(*filter(None, modules))
 
     def build(self, config: Config) -> Any:
         """The plugin, configured; PluginError where it refuses for no reason of ours."""
@@ -155,7 +165,7 @@ def setting_properties(setting: str, raw: object) -> Iterator[Property[Any]]:
     for each in INTERFACES:
         if each.setting == setting:
             for plugin in resolve(each.name, direct_names(raw)):
-                yield from getattr(plugin.load(), "properties", ())
+                yield from plugin.declared_properties()
 
 
 def plugin_properties() -> Iterator[Property[Any]]:
@@ -166,4 +176,4 @@ def plugin_properties() -> Iterator[Property[Any]]:
     for each in INTERFACES:
         for plugin in available(each.name).values():
             with suppress(PluginError):
-                yield from getattr(plugin.load(), "properties", ())
+                yield from plugin.declared_properties()

@@ -20,6 +20,10 @@ SCORE_KEY = "nutch.crawl.score"
 
 Target = tuple[str, CrawlDatum]
 """A link's URL and the `linked` record that is made for it."""
+Inlinks = Sequence[CrawlDatum]
+"""The records of links to a URL."""
+Scores = npt.NDArray[np.float32]
+"""The score of each row of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +65,7 @@ class ScoringFilter(Protocol):
         URL's when it enters the CrawlDb."""
         return datum
 
-    def initial_scores(
-        self, datums: pa.Table, scores: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32] | None:
+    def initial_scores(self, datums: pa.Table, scores: Scores) -> Scores | None:
         """`initial_score` of a table of CrawlDb columns, a row for a URL that is new: the score
         of each; `scores` are the chain's so far. A plugin whose `initial_score` changes more
         than the score leaves it as it is here."""
@@ -97,20 +99,13 @@ class ScoringFilter(Protocol):
         return targets
 
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         """updatedb: `datum` is to be written over `old` (None for a URL that is new);
         `inlinks` are the records of links found in the segments, best score first."""
         return datum
 
-    def update_scores(
-        self, old: pa.Table, scores: npt.NDArray[np.float32], links: Links, now: int
-    ) -> npt.NDArray[np.float32] | None:
+    def update_scores(self, old: pa.Table, scores: Scores, links: Links, now: int) -> Scores | None:
         """`update_score` of rows to which nothing happened but links: the new score of each.
 
         `old` has the CrawlDb columns of the rows as they would be written (`url` included),

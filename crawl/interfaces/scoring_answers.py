@@ -9,14 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.interfaces.scoring import Target
+from crawl.interfaces.scoring import Scores, Target
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-
-Scores = npt.NDArray[np.float32]
 
 
 def checked_datum(datum: CrawlDatum) -> CrawlDatum:

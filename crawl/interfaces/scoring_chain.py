@@ -5,10 +5,10 @@ A plugin that raises is counted and has no opinion: a URL is never lost for a sc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -17,10 +17,10 @@ import pyarrow as pa
 from crawl.config import Config
 from crawl.config.properties import SCORING_FILTER_ORDER
 from crawl.counters import Counters
+from crawl.interfaces.faults import CountedFaults
 from crawl.interfaces.registry import ResolvedPlugin, resolve
-from crawl.interfaces.scoring import Links, ScoringFilter, Target
+from crawl.interfaces.scoring import Inlinks, Links, Scores, ScoringFilter, Target
 from crawl.interfaces.scoring_answers import (
-    Scores,
     checked_datum,
     checked_metadata,
     checked_number,
@@ -48,8 +48,8 @@ Moment = Literal[
     "indexer_score",
 ]
 
-_Value = TypeVar("_Value")
-_Named = tuple[str, ScoringFilter]
+_Counted = tuple[str, ScoringFilter]
+"""The counter of a plugin's faults, and the plugin."""
 
 
 @dataclass(frozen=True)
@@ -70,8 +70,11 @@ class ScoringChain:
         return cls(chain.plugins, config.with_values(pinned)) if pinned else chain
 
     @cached_property
-    def _filters(self) -> list[_Named]:
-        return [(plugin.name, plugin.build(self.config)) for plugin in self.plugins]
+    def _filters(self) -> list[_Counted]:
+        return [
+            (f"plugin_errors.scoring.{plugin.name}", plugin.build(self.config))
+            for plugin in self.plugins
+        ]
 
     def __getstate__(self) -> dict[str, object]:
         return {"plugins": self.plugins, "config": self.config}
@@ -80,15 +83,15 @@ class ScoringChain:
         """Whether any plugin has a say in it; where none has, callers may skip the moment."""
         return bool(self._at(moment))
 
-    def _at(self, moment: Moment) -> list[_Named]:
+    def _at(self, moment: Moment) -> list[_Counted]:
         found = self._by_moment.get(moment)
         if found is None:
-            found = [named for named in self._filters if _overrides(named[1], moment)]
+            found = [each for each in self._filters if _overrides(each[1], moment)]
             self._by_moment[moment] = found
         return found
 
     @cached_property
-    def _by_moment(self) -> dict[str, list[_Named]]:
+    def _by_moment(self) -> dict[str, list[_Counted]]:
         return {}
 
     # --- a URL enters ------------------------------------------------------------------
@@ -98,17 +101,19 @@ class ScoringChain:
         return self.has_moment("injected_score")
 
     def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
-        for named in self._at("injected_score"):
-            datum = _asked(
-                named, counters, named[1].injected_score, checked_datum, datum, url, datum
-            )
+        for faults, plugin in self._at("injected_score"):
+            try:
+                datum = checked_datum(plugin.injected_score(url, datum))
+            except Exception:
+                counters[faults] += 1
         return datum
 
     def initial_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
-        for named in self._at("initial_score"):
-            datum = _asked(
-                named, counters, named[1].initial_score, checked_datum, datum, url, datum
-            )
+        for faults, plugin in self._at("initial_score"):
+            try:
+                datum = checked_datum(plugin.initial_score(url, datum))
+            except Exception:
+                counters[faults] += 1
         return datum
 
     @property
@@ -119,29 +124,28 @@ class ScoringChain:
     def initial_scores(self, datums: pa.Table, counters: Counters) -> Scores:
         """The scores of URLs that are new; only where `can_start_by_column`."""
         scores = stored_scores(datums)
-        for name, plugin in self._at("initial_score"):
-            try:
+        for faults, plugin in self._at("initial_score"):
+            with CountedFaults(counters, faults, datums.num_rows):
                 scores = checked_scores(plugin.initial_scores(datums, scores), datums.num_rows)
-            except Exception:
-                counters[_error_of(name)] += datums.num_rows
         return scores
 
     # --- a page is fetched and parsed --------------------------------------------------
     def before_parse(self, url: str, datum: CrawlDatum, counters: Counters) -> dict[str, str]:
         """What the content keeps of its record."""
         kept: dict[str, str] = {}
-        for name, plugin in self._at("before_parse"):
+        for faults, plugin in self._at("before_parse"):
             try:
                 kept.update(checked_metadata(plugin.before_parse(url, datum)))
             except Exception:
-                counters[_error_of(name)] += 1
+                counters[faults] += 1
         return kept
 
     def after_parse(self, url: str, content: Content, parse: Parse, counters: Counters) -> Parse:
-        for named in self._at("after_parse"):
-            parse = _asked(
-                named, counters, named[1].after_parse, checked_parse, parse, url, content, parse
-            )
+        for faults, plugin in self._at("after_parse"):
+            try:
+                parse = checked_parse(plugin.after_parse(url, content, parse))
+            except Exception:
+                counters[faults] += 1
         return parse
 
     def distribute(
@@ -153,12 +157,12 @@ class ScoringChain:
         counters: Counters,
     ) -> Sequence[Target]:
         """The targets in their order, some maybe left out."""
-        for name, plugin in self._at("distribute"):
+        for faults, plugin in self._at("distribute"):
             try:
                 given = plugin.distribute(parse, content, targets, all_count)
                 targets = checked_targets(targets, given)
             except Exception:
-                counters[_error_of(name)] += 1
+                counters[faults] += 1
         return targets
 
     # --- updatedb ----------------------------------------------------------------------
@@ -167,23 +171,15 @@ class ScoringChain:
         url: str,
         old: CrawlDatum | None,
         datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
+        inlinks: Inlinks,
         now: int,
         counters: Counters,
     ) -> CrawlDatum:
-        for named in self._at("update_score"):
-            datum = _asked(
-                named,
-                counters,
-                named[1].update_score,
-                checked_datum,
-                datum,
-                url,
-                old,
-                datum,
-                inlinks,
-                now,
-            )
+        for faults, plugin in self._at("update_score"):
+            try:
+                datum = checked_datum(plugin.update_score(url, old, datum, inlinks, now))
+            except Exception:
+                counters[faults] += 1
         return datum
 
     @property
@@ -200,11 +196,9 @@ class ScoringChain:
         """The scores of rows to which nothing happened but links, starting from those of the
         table; only where `can_update_by_column`."""
         scores = stored_scores(old)
-        for name, plugin in self._at("update_score"):
-            try:
+        for faults, plugin in self._at("update_score"):
+            with CountedFaults(counters, faults, old.num_rows):
                 scores = checked_scores(plugin.update_scores(old, scores, links, now), old.num_rows)
-            except Exception:
-                counters[_error_of(name)] += old.num_rows
         return scores
 
     @property
@@ -215,43 +209,35 @@ class ScoringChain:
     def orphaned_score(
         self, url: str, datum: CrawlDatum, now: int, counters: Counters
     ) -> CrawlDatum:
-        for named in self._at("orphaned_score"):
-            datum = _asked(
-                named, counters, named[1].orphaned_score, checked_datum, datum, url, datum, now
-            )
+        for faults, plugin in self._at("orphaned_score"):
+            try:
+                datum = checked_datum(plugin.orphaned_score(url, datum, now))
+            except Exception:
+                counters[faults] += 1
         return datum
 
     def orphans(self, datums: pa.Table, now: int, counters: Counters) -> npt.NDArray[np.bool_]:
         """The rows that must be handed to `orphaned_score`; the others it leaves alone."""
         asked = np.zeros(datums.num_rows, dtype=np.bool_)
-        for name, plugin in self._at("orphaned_score"):
-            try:
+        for faults, plugin in self._at("orphaned_score"):
+            with CountedFaults(counters, faults, datums.num_rows):
                 some = plugin.orphans(datums, now)
                 if some is None:
                     return np.ones(datums.num_rows, dtype=np.bool_)
                 if some.shape != asked.shape or some.dtype != np.bool_:
                     raise ValueError(f"{some.dtype}{some.shape} for {datums.num_rows} rows")
                 asked |= some
-            except Exception:
-                counters[_error_of(name)] += datums.num_rows
         return asked
 
     # --- index -------------------------------------------------------------------------
     def indexer_score(
         self, url: str, datum: CrawlDatum, parse: Parse, value: float, counters: Counters
     ) -> float:
-        for named in self._at("indexer_score"):
-            value = _asked(
-                named,
-                counters,
-                named[1].indexer_score,
-                checked_number,
-                value,
-                url,
-                datum,
-                parse,
-                value,
-            )
+        for faults, plugin in self._at("indexer_score"):
+            try:
+                value = checked_number(plugin.indexer_score(url, datum, parse, value))
+            except Exception:
+                counters[faults] += 1
         return value
 
     # --- generate ----------------------------------------------------------------------
@@ -271,37 +257,29 @@ class ScoringChain:
     def sort_values(self, datums: pa.Table, counters: Counters) -> pa.Array[Any]:
         """generate's rank of each row of a CrawlDb table."""
         values: pa.Array[Any] = pa.array(np.ones(datums.num_rows, dtype=np.float32))
-        for name, plugin in self._filters:
-            try:
+        for faults, plugin in self._filters:
+            ranks: pa.Array[Any] | None = values
+            with CountedFaults(counters, faults, datums.num_rows):
                 column = plugin.sort_values(datums, values)
-                if column is not None:
-                    values = checked_ranks(column, datums.num_rows)
-                    continue
-            except Exception:
-                counters[_error_of(name)] += datums.num_rows
-                continue
-            values = self._by_row(name, plugin, datums, values, counters)
+                ranks = None if column is None else checked_ranks(column, datums.num_rows)
+            values = _by_row(faults, plugin, datums, values, counters) if ranks is None else ranks
         return values
 
-    def _by_row(
-        self,
-        name: str,
-        plugin: ScoringFilter,
-        datums: pa.Table,
-        values: pa.Array[Any],
-        counters: Counters,
-    ) -> pa.Array[Any]:
-        if not _overrides(plugin, "sort_value"):
-            return values
-        ranked: list[float] = []
-        given: list[Any] = values.to_pylist()
-        for (url, datum), value in zip(to_records(datums), given, strict=True):
-            try:
-                ranked.append(checked_number(plugin.sort_value(url, datum, value)))
-            except Exception:
-                counters[_error_of(name)] += 1
-                ranked.append(value)
-        return pa.array(ranked, pa.float32())
+
+def _by_row(
+    faults: str, plugin: ScoringFilter, datums: pa.Table, values: pa.Array[Any], counters: Counters
+) -> pa.Array[Any]:
+    if not _overrides(plugin, "sort_value"):
+        return values
+    ranked: list[float] = []
+    given: list[Any] = values.to_pylist()
+    for (url, datum), value in zip(to_records(datums), given, strict=True):
+        ranked.append(value)
+        try:
+            ranked[-1] = checked_number(plugin.sort_value(url, datum, value))
+        except Exception:
+            counters[faults] += 1
+    return pa.array(ranked, pa.float32())
 
 
 def _overrides(plugin: ScoringFilter, method: str) -> bool:
@@ -317,23 +295,3 @@ def _combines_links(plugin: type[ScoringFilter]) -> bool:
         if "update_score" in vars(each):
             return False
     return False
-
-
-def _asked(
-    named: _Named,
-    counters: Counters,
-    method: Callable[..., _Value],
-    check: Callable[[_Value], _Value],
-    before: _Value,
-    *arguments: object,
-) -> _Value:
-    """What the plugin's method makes of its arguments; `before` where it fails."""
-    try:
-        return check(method(*arguments))
-    except Exception:
-        counters[_error_of(named[0])] += 1
-        return before
-
-
-def _error_of(name: str) -> str:
-    return f"plugin_errors.scoring.{name}"

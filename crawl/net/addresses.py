@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from crawl.config import Config, Property, boolean, string_list
+from crawl.config import Config, boolean, string_list
 from crawl.errors import ConfigError
 from crawl.net.address_ranges import (
     LOOPBACK_NAMES,
@@ -24,19 +24,19 @@ from crawl.net.address_ranges import (
     range_of,
 )
 
-INCLUDE: Property[tuple[str, ...]] = string_list(
+INCLUDE = string_list(
     "http.filter.ipaddress.include",
     (),
     "Only these addresses are asked: addresses, CIDR blocks, or the words localhost, loopback,"
     " sitelocal, private. Also allows listed addresses that are not public; those of a cloud's"
     " metadata (169.254.0.0/16 among them) only where the very address is listed.",
 )
-EXCLUDE: Property[tuple[str, ...]] = string_list(
+EXCLUDE = string_list(
     "http.filter.ipaddress.exclude",
     (),
     "These addresses are never asked; same notation as http.filter.ipaddress.include.",
 )
-ALLOW_PRIVATE: Property[bool] = boolean(
+ALLOW_PRIVATE = boolean(
     "http.filter.ipaddress.allow.private",
     False,
     "Ask private, loopback and link-local addresses too: for tests and intranets. A cloud's"

@@ -16,39 +16,31 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from crawl.clock import SystemClock
-from crawl.config import Config, Property, duration, file, integer
+from crawl.config import Config, duration, file, integer
 from crawl.interfaces.protocol import FailureKind
-from crawl.net.addresses import ALLOW_PRIVATE, EXCLUDE, INCLUDE, AddressPolicy
-from crawl.urls.parse import host_of
+from crawl.net.addresses import AddressPolicy
+from crawl.urls.host_rules import nearest, rule_host
 from crawl.urls.rule_lines import rule_lines
 
-HOSTS_FILE: Property[str] = file(
+HOSTS_FILE = file(
     "http.resolver.hosts.file",
     "",
     "Addresses that need no look-up: lines of an address and hosts, *.domain for all below;"
     " empty: none.",
 )
-DNS_TTL: Property[float] = duration(
+DNS_TTL = duration(
     "http.dns.ttl", 600, "How long the addresses of a host are remembered.", unit="s"
 )
-DNS_NEGATIVE_TTL: Property[float] = duration(
+DNS_NEGATIVE_TTL = duration(
     "http.dns.negative.ttl", 30, "How long a failed look-up is remembered.", unit="s"
 )
-DNS_CACHE_SIZE: Property[int] = integer(
+DNS_CACHE_SIZE = integer(
     "http.dns.cache.size", 50_000, "Hosts whose addresses are remembered.", minimum=1
 )
-DNS_PROPERTIES = (
-    INCLUDE,
-    EXCLUDE,
-    ALLOW_PRIVATE,
-    HOSTS_FILE,
-    DNS_TTL,
-    DNS_NEGATIVE_TTL,
-    DNS_CACHE_SIZE,
-)
 
-_SYSTEM = SystemClock()
-
+MONOTONIC = SystemClock().monotonic
+Timer = Callable[[], float]
+"""Monotonic seconds."""
 Resolve = Callable[[str], Iterable[str]]
 """The addresses of a host, best first; OSError where it has none."""
 
@@ -92,23 +84,13 @@ class HostsFile:
             if not names:
                 raise line.wrong("an address without a host")
             for name in names:
-                starred = name.startswith("*.")
-                host = host_of(f"http://{name.removeprefix('*.')}/")
-                if host is None or set(name) & set("/?#@\\:"):
-                    raise line.wrong(f"{name!r} is not a host")
-                key = f"*.{host}" if starred else host
-                entries[key] = (*entries.get(key, ()), address)
+                host = rule_host(line, name)
+                entries[host] = (*entries.get(host, ()), address)
         return cls(entries)
 
     def addresses(self, host: str) -> tuple[str, ...]:
         """Those of the host, or of the longest domain above it; empty where not listed."""
-        if not self._entries:
-            return ()
-        found = self._entries.get(host)
-        while found is None and host:
-            host = host.partition(".")[2]
-            found = self._entries.get(f"*.{host}")
-        return found or ()
+        return nearest(self._entries, host) or ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,11 +104,7 @@ class HostResolver:
     the same time is looked up by one of them."""
 
     def __init__(
-        self,
-        config: Config,
-        resolve: Resolve = system_addresses,
-        *,
-        monotonic: Callable[[], float] = _SYSTEM.monotonic,
+        self, config: Config, resolve: Resolve = system_addresses, *, monotonic: Timer = MONOTONIC
     ) -> None:
         self._policy = AddressPolicy.of(config)
         self._hosts = HostsFile.of(config)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Property, boolean, choice, duration, file, integer, size, string_list, text
 
 PLUGIN_PARSER: Property[tuple[str, ...]] = string_list(
@@ -82,23 +80,4 @@ DB_PARSEMETA_TO_CRAWLDB: Property[tuple[str, ...]] = string_list(
 )
 HTTP_AGENT_NAME: Property[str] = text(
     "http.agent.name", "", "Name of the crawler, told to every server; must be set."
-)
-PROPERTIES: tuple[Property[Any], ...] = (
-    PLUGIN_PARSER,
-    PARSER_MAPPING_FILE,
-    PARSEFILTER_ORDER,
-    DB_SIGNATURE_CLASS,
-    URLEXEMPTION_ORDER,
-    PARSER_TIMEOUT,
-    PARSER_MEMORY_LIMIT,
-    PARSER_SKIP_TRUNCATED,
-    PARSER_STORE_TEXT,
-    PARSER_MAIN_CONTENT,
-    PARSER_DEFAULT_CHARSET,
-    PARSER_SITEMAP_MAX_DEPTH,
-    PARSER_CACHING_POLICY,
-    MIME_TYPE_MAGIC,
-    PARSE_FILTER_URLS,
-    PARSE_NORMALIZE_URLS,
-    DB_PARSEMETA_TO_CRAWLDB,
 )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Property, boolean, choice, integer, string_list
 
 DB_MAX_OUTLINKS: Property[int] = integer(
@@ -36,14 +34,6 @@ PARSE_IGNORE_REL: Property[tuple[str, ...]] = string_list(
     "parse.outlinks.ignore.rel",
     ("nofollow",),
     "Links with one of these words in their rel are dropped; ugc and sponsored are others.",
-)
-PROPERTIES: tuple[Property[Any], ...] = (
-    DB_MAX_OUTLINKS,
-    DB_MAX_OUTLINK_LENGTH,
-    DB_IGNORE_INTERNAL,
-    DB_IGNORE_EXTERNAL,
-    DB_IGNORE_MODE,
-    PARSE_IGNORE_REL,
 )
 
 LOCAL_FILE = "local_file"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from crawl.config import Property, duration, integer, number
+from crawl.config import duration, integer, number
 
 SEARCH_WEIGHT_TITLE = number(
     "search.weight.title", 3.0, "How much a query's word in the title counts.", minimum=0
@@ -77,20 +75,4 @@ SEARCH_STORED_CHARACTERS = integer(
     20_000,
     "Characters of a page's text that the embedded index keeps for snippets.",
     minimum=0,
-)
-
-PROPERTIES: tuple[Property[Any], ...] = (
-    SEARCH_WEIGHT_TITLE,
-    SEARCH_WEIGHT_ANCHOR,
-    SEARCH_WEIGHT_URL,
-    SEARCH_WEIGHT_TEXT,
-    SEARCH_WEIGHT_REST,
-    SEARCH_WEIGHT_OTHER_FIELDS,
-    SEARCH_WEIGHT_PHRASE,
-    SEARCH_WEIGHT_LINK,
-    SEARCH_WEIGHT_FRESHNESS,
-    SEARCH_FRESHNESS_HALF_LIFE,
-    SEARCH_RESULTS_PER_HOST,
-    SEARCH_SNIPPET_LENGTH,
-    SEARCH_STORED_CHARACTERS,
 )

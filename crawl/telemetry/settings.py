@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
-from crawl.config import Config, Property, boolean, choice, duration, integer, number, text
+from crawl.config import Config, boolean, choice, duration, integer, number, text
 
 METRICS_PORT = integer(
     "metrics.prometheus.port",
@@ -89,9 +88,7 @@ LOG_LEVEL = choice(
     "log.level", "info", ("debug", "info", "warning", "error"), "The least that is logged as JSON."
 )
 
-PROPERTIES: tuple[Property[Any], ...] = tuple(
-    value for value in list(globals().values()) if isinstance(value, Property)
-)
+_IN_ORDER = [each for each in list(globals().values()) if isinstance(each, Property)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +113,8 @@ class Settings:
 
     @classmethod
     def of(cls, config: Config) -> Settings:
-        values = [config[each] for each in PROPERTIES]
-        values[PROPERTIES.index(LOG_FORMAT)] = config[LOG_FORMAT] == "json"
+        values = [config[each] for each in _IN_ORDER]
+        values[_IN_ORDER.index(LOG_FORMAT)] = config[LOG_FORMAT] == "json"
         return cls(*values)
 
     @property

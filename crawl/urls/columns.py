@@ -4,11 +4,12 @@ kernel that starts anew for every row."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 Integers = npt.NDArray[np.integer[Any]]
 
@@ -60,3 +61,8 @@ def column_bytes(urls: pa.Array[Any]) -> ColumnBytes:
     return ColumnBytes(
         np.frombuffer(memoryview(data_buffer), np.uint8)[first:last], offsets - first
     )
+
+
+def are_within(urls: pa.Array[Any], max_bytes: int) -> pa.BooleanArray:
+    """True for each URL of at most so many bytes, which are never fewer than its characters."""
+    return pc.less_equal(pc.binary_length(cast("pa.StringArray", urls)), pa.scalar(max_bytes))

@@ -33,10 +33,7 @@ class DustKind(StrEnum):
 
 
 ADD, REMOVE, LOWER = "+", "-", "lower"
-VALUES: dict[DustKind, tuple[str, ...]] = {
-    DustKind.SLASH: (ADD, REMOVE),
-    DustKind.CASE: (LOWER,),
-}
+VALUES: dict[DustKind, tuple[str, ...]] = {DustKind.SLASH: (ADD, REMOVE), DustKind.CASE: (LOWER,)}
 """The values of the kinds that have no names."""
 
 MAX_NAME = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawl.urls.dust import DustKind, DustRule, is_dust_name
-from crawl.urls.parse import host_of
+from crawl.urls.host_rules import rule_host
 from crawl.urls.rule_lines import RuleLine
 
 
@@ -14,9 +14,7 @@ def read_dust_line(line: RuleLine) -> tuple[str, DustRule, str]:
     words = line.text.split(maxsplit=3)
     if len(words) < 3 or (len(words) == 4 and not words[3].startswith("#")):
         raise line.wrong("expected a host, a kind and a name")
-    host = host_of(f"http://{words[0]}/")
-    if host is None or set(words[0]) & set("/?#@:\\"):
-        raise line.wrong(f"{words[0]!r} is not a host")
+    host = rule_host(line, words[0])
     try:
         kind = DustKind(words[1])
     except ValueError:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 
-from crawl.config import Config, Property
+from crawl.config import Config, Property, file, text
 from crawl.errors import ConfigError
 from crawl.urls.inline_flags import scope_flags
 
@@ -39,6 +39,15 @@ class RuleLine:
             return re.compile(scope_flags(expression))
         except (re.error, RecursionError, OverflowError) as error:
             raise self.wrong(f"{expression!r} is not a regular expression: {error}") from None
+
+
+def rule_properties(name: str, file_name: str, of: str) -> tuple[Property[str], Property[str]]:
+    """The two places where a plugin's rules may stand: a file, `<name>.file`, and the
+    configuration itself, `<name>.rules`."""
+    return (
+        file(f"{name}.file", file_name, f"Rules of the {of}."),
+        text(f"{name}.rules", "", f"Rules of the {of}, instead of the file's."),
+    )
 
 
 def rule_lines(

@@ -268,7 +268,10 @@ def test_a_bad_rule_or_plugin_is_reported_when_the_chain_is_made() -> None:
 def test_describe_shows_order_and_origin() -> None:
     config = Config.of({**DEFAULTS, "urlnormalizer.order.linkdb": [BASIC]})
     found = [
-        (each.interface, each.scope, each.position, each.name, each.property, each.origin)
+        (
+            *(each.plugin.interface, each.scope, each.position),
+            *(each.plugin.name, each.property, each.origin),
+        )
         for each in describe(config)
     ]
     assert found == [

@@ -184,6 +184,13 @@ def test_properties_of_plugins_that_a_setting_names() -> None:
         list(setting_properties("scoring.filter.order", "no.such:Thing"))
 
 
+def test_properties_of_a_plugin_that_lists_none_are_those_of_its_module_and_its_bases() -> None:
+    target = "crawl.plugins.schedule.adaptive:AdaptiveFetchSchedule"
+    names = {each.name for each in setting_properties("db.fetch.schedule.class", target)}
+    assert {"db.fetch.schedule.adaptive.inc_rate", "db.fetch.interval.max"} <= names
+    assert not any(name.startswith("db.fetch.schedule.poisson") for name in names)
+
+
 def test_a_broken_plugin_does_not_hide_the_others_properties(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -57,16 +57,6 @@ FETCHER_HOST_DELAYS_FILE = file(
     "host-delays.txt",
     "Pauses of single hosts: `host seconds [requests at the same time]`, `*.domain` for all below.",
 )
-PROPERTIES = (
-    FETCHER_SERVER_MIN_DELAY,
-    FETCHER_SERVER_IP_DELAY,
-    FETCHER_MIN_CRAWL_DELAY,
-    FETCHER_MAX_CRAWL_DELAY,
-    FETCHER_THREADS_PER_QUEUE,
-    FETCHER_MAX_EXCEPTIONS_PER_QUEUE,
-    FETCHER_EXCEPTIONS_DELAY,
-    FETCHER_HOST_DELAYS_FILE,
-)
 
 _LONGEST_BACK_OFF_S = 86_400.0
 

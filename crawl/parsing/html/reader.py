@@ -40,7 +40,6 @@ MAX_OUTLINKS: Property[int] = integer(
     "Most links that are read of a page; the rest is dropped and counted.",
     minimum=0,
 )
-PROPERTIES = (FORM_ACTIONS, IGNORE_TAGS, MAX_OUTLINKS)
 
 _MAX_TITLE = 2_000
 _MAX_ANCHOR = 1_000

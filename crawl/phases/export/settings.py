@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from crawl.config import Property, integer
+from crawl.config import integer
 
 EXPORT_FILE_RECORDS = integer(
     "export.file.records",
@@ -20,5 +18,3 @@ EXPORT_MARKDOWN_FILES = integer(
     unit="files",
     minimum=1,
 )
-
-PROPERTIES: tuple[Property[Any], ...] = (EXPORT_FILE_RECORDS, EXPORT_MARKDOWN_FILES)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from crawl.config import Property, boolean, file, integer, string_list
+from crawl.config import boolean, file, integer, string_list
 
 INDEXINGFILTER_ORDER = string_list(
     "indexingfilter.order",
@@ -61,17 +59,4 @@ INDEXER_SKIP_NOTMODIFIED = boolean(
     "indexer.skip.notmodified",
     False,
     "index passes over pages that the CrawlDb has as not modified.",
-)
-
-PROPERTIES: tuple[Property[Any], ...] = (
-    INDEXINGFILTER_ORDER,
-    INDEX_WRITERS,
-    INDEX_WRITERS_FILE,
-    INDEX_SHARDS,
-    INDEX_MAX_INLINKS,
-    INDEXER_DELETE,
-    INDEXER_DELETE_NOINDEX,
-    PARSER_DELETE_FAILED_PARSE,
-    INDEXER_DELETE_FILTERED,
-    INDEXER_SKIP_NOTMODIFIED,
 )

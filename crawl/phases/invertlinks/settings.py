@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Property, boolean, boolean_or_auto, integer
 
 LINKDB_IGNORE_INTERNAL_LINKS: Property[str] = boolean_or_auto(
@@ -27,11 +25,4 @@ LINKDB_MAX_INLINKS: Property[int] = integer(
     "Most links to one URL that the LinkDb keeps: those of the pages with the highest scores.",
     unit="links",
     minimum=1,
-)
-
-PROPERTIES: tuple[Property[Any], ...] = (
-    LINKDB_IGNORE_INTERNAL_LINKS,
-    LINKDB_IGNORE_EXTERNAL_LINKS,
-    LINKDB_MAX_ANCHOR_LENGTH,
-    LINKDB_MAX_INLINKS,
 )

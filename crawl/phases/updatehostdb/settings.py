@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Property, boolean, numbers
 
 HOSTDB_CONTENT_SIZES: Property[bool] = boolean(
@@ -19,5 +17,3 @@ HOSTDB_PERCENTILES: Property[tuple[float, ...]] = numbers(
     minimum=0,
     maximum=100,
 )
-
-PROPERTIES: tuple[Property[Any], ...] = (HOSTDB_CONTENT_SIZES, HOSTDB_PERCENTILES)

@@ -6,22 +6,19 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
 from crawl.parsing.fields.extraction import counted, outcomes
-from crawl.parsing.fields.rule_file import EXPLAIN, FILE, field_rules
+from crawl.parsing.fields.rule_file import EXPLAIN, field_rules
 from crawl.parsing.fields.stored import EXPLAINED_KEY, NO_RULE, explanation, to_metadata
 from crawl.parsing.html.scan import HTML_TYPES
 
 
 class FieldsParseFilter(ParseFilter):
     """Asks the rules that are for the page's host and path."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, EXPLAIN)
 
     def __init__(self, config: Config) -> None:
         self._rules = field_rules(config)

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean, string_list
+from crawl.config import Config, boolean, string_list
 from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
@@ -13,13 +12,11 @@ from crawl.model.parse import Parse
 from crawl.parsing.html.scan import HTML_TYPES, scan_markup
 from crawl.parsing.text.plain import MAX_VALUE
 
-HEADINGS: Property[tuple[str, ...]] = string_list(
+HEADINGS = string_list(
     "headings", ("h1", "h2"), "The headings that are kept as metadata of that name."
 )
-MULTIVALUED: Property[bool] = boolean(
-    "headings.multivalued",
-    False,
-    "Keep all headings of a level, one a line, instead of the first.",
+MULTIVALUED = boolean(
+    "headings.multivalued", False, "Keep all headings of a level, one a line, instead of the first."
 )
 
 _LEVELS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
@@ -27,8 +24,6 @@ _LEVELS = frozenset({"h1", "h2", "h3", "h4", "h5", "h6"})
 
 class HeadingsParseFilter(ParseFilter):
     """The first heading of each level, or all of them."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (HEADINGS, MULTIVALUED)
 
     def __init__(self, config: Config) -> None:
         self._levels = {level.lower() for level in config[HEADINGS]}

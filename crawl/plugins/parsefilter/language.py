@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean, integer, string_list
+from crawl.config import Config, boolean, integer, string_list
 from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
@@ -14,13 +13,13 @@ from crawl.model.parse import Parse
 from crawl.parsing.language import Identifier, first_declared, unknown_languages
 
 DETECT, IDENTIFY = "detect", "identify"
-POLICY: Property[tuple[str, ...]] = string_list(
+POLICY = string_list(
     "lang.extraction.policy",
     (DETECT, IDENTIFY),
     "How the language is found, in this order: detect (what page and server declare),"
     " identify (what the words look like).",
 )
-MAX_LENGTH: Property[int] = integer(
+MAX_LENGTH = integer(
     "lang.analyze.max.length",
     256,
     "How much of title and text is looked at to identify the language, from the beginning and"
@@ -28,12 +27,12 @@ MAX_LENGTH: Property[int] = integer(
     unit="bytes",
     minimum=0,
 )
-ONLY_CERTAIN: Property[bool] = boolean(
+ONLY_CERTAIN = boolean(
     "lang.identification.only.certain",
     False,
     "Take an identified language only where it is beyond doubt.",
 )
-LANGUAGES: Property[tuple[str, ...]] = string_list(
+LANGUAGES = string_list(
     "lang.identification.languages",
     (),
     "The languages that are identified, as two-letter codes; none named: all that are known.",
@@ -45,8 +44,6 @@ _KEYS = ("dc.language", "dcterms.language", "content-language", "og:locale", "la
 
 class LanguageParseFilter(ParseFilter):
     """Sets `language` of the parse, and the metadata of that name."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (POLICY, MAX_LENGTH, ONLY_CERTAIN, LANGUAGES)
 
     def __init__(self, config: Config) -> None:
         self._policy = config[POLICY]

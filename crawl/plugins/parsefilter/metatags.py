@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, string_list
+from crawl.config import Config, string_list
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
 from crawl.parsing.html.scan import HTML_TYPES, scan_markup
 from crawl.parsing.text.plain import MAX_VALUE
 
-NAMES: Property[tuple[str, ...]] = string_list(
+NAMES = string_list(
     "metatags.names",
     ("description", "keywords"),
     "Meta tags that are kept as metadata metatag.<name>; * for all of them.",
@@ -24,8 +23,6 @@ _SEPARATOR = ", "
 
 class MetatagsParseFilter(ParseFilter):
     """What several tags of one name say stands in one value."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (NAMES,)
 
     def __init__(self, config: Config) -> None:
         names = {name.lower() for name in config[NAMES]}

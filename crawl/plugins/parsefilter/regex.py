@@ -8,27 +8,26 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, integer, text
+from crawl.config import Config, file, integer, text
 from crawl.interfaces.page import Page
 from crawl.interfaces.parsefilter import ParseFilter
 from crawl.model.parse import Parse
 from crawl.parsing.text.plain import storable
 from crawl.urls.rule_lines import RuleLine, rule_lines
 
-FILE: Property[str] = file(
+FILE = file(
     "parsefilter.regex.file",
     "regex-parsefilter.txt",
     "Rules of the regex parse filter: name, html or text, expression.",
 )
-RULES: Property[str] = text(
+RULES = text(
     "parsefilter.regex.rules", "", "Rules of the regex parse filter, instead of the file's."
 )
-MAX_LENGTH: Property[int] = integer(
+MAX_LENGTH = integer(
     "parsefilter.regex.max.length",
     100_000,
     "How much of a page is searched for an expression with look-around or backreferences,"
@@ -49,8 +48,6 @@ class _Rule:
 
 class RegexParseFilter(ParseFilter):
     """A key for each name: whether any of its expressions is found."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES, MAX_LENGTH)
 
     def __init__(self, config: Config) -> None:
         self._rules = tuple(_read(rule_lines(config, FILE, RULES), config[MAX_LENGTH]))

@@ -11,7 +11,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
-from crawl.config import Config, Property, boolean, integer
+from crawl.config import Config, boolean, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
@@ -26,12 +26,12 @@ from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.domains import domain_of
 from crawl.urls.parse import resolve
 
-ENTRIES_AS_DOCUMENTS: Property[bool] = boolean(
+ENTRIES_AS_DOCUMENTS = boolean(
     "parser.feed.entries.as.documents",
     False,
     "Make each entry of a feed a document under its link, where that is of the feed's domain.",
 )
-MAX_ENTRIES: Property[int] = integer(
+MAX_ENTRIES = integer(
     "parser.feed.max.entries",
     1000,
     "Most entries read of one feed; their links are kept whatever db.max.outlinks.per.page says.",
@@ -54,7 +54,6 @@ class FeedParser(Parser):
         *("application/rdf+xml", "application/xml", "text/xml", "text/rss+xml", "text/rss"),
         *("application/x-rss+xml", "text/atom+xml", "application/rss"),
     )
-    properties: ClassVar[tuple[Property[Any], ...]] = (ENTRIES_AS_DOCUMENTS, MAX_ENTRIES)
 
     def __init__(self, config: Config) -> None:
         self._with_documents = config[ENTRIES_AS_DOCUMENTS]

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
 from crawl.parsing.html.microdata import with_microdata
-from crawl.parsing.html.reader import PROPERTIES, HtmlReader, HtmlSettings
+from crawl.parsing.html.reader import HtmlReader, HtmlSettings
 from crawl.parsing.html.tree import read_html
 from crawl.parsing.settings import HTTP_AGENT_NAME
 
@@ -19,7 +19,6 @@ class HtmlParser:
     """Text, title, links and what else an HTML page says."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("text/html", "application/xhtml+xml")
-    properties: ClassVar[tuple[Property[Any], ...]] = PROPERTIES
 
     def __init__(self, config: Config) -> None:
         self._settings = HtmlSettings.from_config(config, config[HTTP_AGENT_NAME])

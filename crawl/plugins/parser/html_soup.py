@@ -17,17 +17,17 @@ class in `plugin.parser` as `module:Class`:
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from bs4 import BeautifulSoup
 from bs4.element import NavigableString, PageElement, PreformattedString, Tag
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.html.tokens import VOID
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
 from crawl.parsing.html.microdata import with_microdata
-from crawl.parsing.html.reader import PROPERTIES, HtmlReader, HtmlSettings
+from crawl.parsing.html.reader import HtmlReader, HtmlSettings
 from crawl.parsing.settings import HTTP_AGENT_NAME
 
 
@@ -35,7 +35,6 @@ class SoupHtmlParser:
     """Text, title, links and what else an HTML page says; made to be extended."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("text/html", "application/xhtml+xml")
-    properties: ClassVar[tuple[Property[Any], ...]] = PROPERTIES
 
     def __init__(self, config: Config) -> None:
         self._settings = HtmlSettings.from_config(config, config[HTTP_AGENT_NAME])

@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crawl.config import Config, Property, boolean
+from crawl.config import Config, boolean
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
 from crawl.parsing.text.links import MAX_LINKS, link_of
 from crawl.urls.parse import resolve
 
-RELATIVE: Property[bool] = boolean(
+RELATIVE = boolean(
     "parser.js.relative.links",
     True,
     "Take strings such as '/a/b' and 'page.html' for links, beside whole URLs.",
@@ -44,7 +44,6 @@ class JsParser(Parser):
         *("application/javascript", "text/javascript", "application/x-javascript"),
         *("application/ecmascript", "text/ecmascript", "text/x-javascript"),
     )
-    properties: ClassVar[tuple[Property[Any], ...]] = (RELATIVE,)
 
     def __init__(self, config: Config) -> None:
         self._relative = config[RELATIVE]

@@ -7,9 +7,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crawl.config import Config, Property, integer
+from crawl.config import Config, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
@@ -17,14 +17,14 @@ from crawl.parsing.text.links import MAX_LINKS, link_of, links_in_text
 from crawl.parsing.text.plain import invalid, one_line, storable
 from crawl.urls.parse import resolve
 
-MAX_DEPTH: Property[int] = integer(
+MAX_DEPTH = integer(
     "parser.json.max.depth",
     100,
     "Arrays and objects inside each other; a deeper document is not read.",
     minimum=1,
     maximum=900,  # Python's decoder calls itself
 )
-MAX_STRINGS: Property[int] = integer(
+MAX_STRINGS = integer(
     "parser.json.max.strings", 100_000, "Strings read of one document.", minimum=1
 )
 
@@ -46,7 +46,6 @@ class JsonParser(Parser):
         *("application/hal+json", "application/problem+json", "application/schema+json"),
         *("application/vnd.api+json", "application/vnd.geo+json", "application/x-json"),
     )
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_DEPTH, MAX_STRINGS)
 
     def __init__(self, config: Config) -> None:
         self._max_depth = config[MAX_DEPTH]

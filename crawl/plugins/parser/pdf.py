@@ -6,22 +6,22 @@ They take tens of milliseconds a page, so the number of pages is bounded.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crawl.config import Config, Property, integer
+from crawl.config import Config, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Parse
 from crawl.parsing.text.plain import invalid
 
-MAX_PAGES: Property[int] = integer(
+MAX_PAGES = integer(
     "parser.pdf.max.pages",
     500,
     "Pages of a PDF file that are read; the rest is left out.",
     unit="pages",
     minimum=1,
 )
-MAX_TEXT: Property[int] = integer(
+MAX_TEXT = integer(
     "parser.pdf.max.text",
     4_000_000,
     "Characters of text read of a PDF file.",
@@ -37,7 +37,6 @@ class PdfParser(Parser):
     """Portable Document Format."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("application/pdf", "application/x-pdf")
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_PAGES, MAX_TEXT)
 
     def __init__(self, config: Config) -> None:
         self._max_pages = config[MAX_PAGES]

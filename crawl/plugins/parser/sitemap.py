@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crawl.config import Config, Property, integer
+from crawl.config import Config, integer
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
@@ -18,7 +18,7 @@ from crawl.parsing.text.links import MAX_LINKS
 from crawl.parsing.text.plain import facts, invalid
 from crawl.urls.parse import parse as parse_url
 
-MAX_URLS: Property[int] = integer(
+MAX_URLS = integer(
     "parser.sitemap.max.urls",
     50_000,
     "Most entries read of one sitemap, whatever db.max.outlinks.per.page says; the standard"
@@ -32,7 +32,6 @@ class SitemapParser(Parser):
     """sitemaps.org: urlset, sitemapindex, and lists of links named as sitemaps are."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("application/xml", "text/xml", "text/plain")
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_URLS,)
 
     def __init__(self, config: Config) -> None:
         self._most = config[MAX_URLS]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import pycurl
 
-from crawl.config import Config, Property, duration, size, text
+from crawl.config import Config, duration, size, text
 from crawl.errors import ConfigError
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
@@ -24,20 +24,18 @@ from crawl.parsing.text.links import links_in_text
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.urls.parse import parse as parse_url
 
-URL: Property[str] = text(
+URL = text(
     "parser.tika.url",
     "",
     "A Tika server, as http://host:9998; it is sent what no other parser reads. Empty: none.",
 )
-TIMEOUT: Property[float] = duration(
+TIMEOUT = duration(
     "parser.tika.timeout", 20, "Longest time for the server's answer.", unit="s", minimum=0.01
 )
-CONNECT_TIMEOUT: Property[float] = duration(
+CONNECT_TIMEOUT = duration(
     "parser.tika.connect.timeout", 2, "Longest time to reach the server.", unit="s", minimum=0.01
 )
-MAX_SIZE: Property[int] = size(
-    "parser.tika.max.size", 32 << 20, "Longest answer read of the server.", minimum=1
-)
+MAX_SIZE = size("parser.tika.max.size", 32 << 20, "Longest answer read of the server.", minimum=1)
 
 _PATH = "/rmeta/text"
 _CONTENT = "X-TIKA:content"
@@ -58,7 +56,6 @@ class TikaParser(Parser):
     """Any type, by asking; none where there is nobody to ask."""
 
     mime_types: ClassVar[tuple[str, ...]] = ("*/*",)
-    properties: ClassVar[tuple[Property[Any], ...]] = (URL, TIMEOUT, CONNECT_TIMEOUT, MAX_SIZE)
 
     def __init__(self, config: Config) -> None:
         self._url = config[URL].strip().rstrip("/")

@@ -14,9 +14,9 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from mimetypes import MimeTypes
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crawl.config import Config, Property, integer, size
+from crawl.config import Config, integer, size
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.content import Content
@@ -27,13 +27,13 @@ from crawl.parsing.text.mime import is_packed_or_vague, mime_type
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
 from crawl.plugins.parser.inner_parsers import InnerParsers
 
-MAX_SIZE: Property[int] = size(
+MAX_SIZE = size(
     "parser.zip.max.size", 32 << 20, "Bytes unpacked of one archive; the rest is left out."
 )
-MAX_MEMBERS: Property[int] = integer(
+MAX_MEMBERS = integer(
     "parser.zip.max.members", 1000, "Members read of one archive.", unit="members", minimum=1
 )
-MAX_RATIO: Property[int] = integer(
+MAX_RATIO = integer(
     "parser.zip.max.ratio",
     400,
     "How many times its packed size a member may unpack to; beyond it is a bomb.",
@@ -66,7 +66,6 @@ class ZipParser(Parser):
         *("application/zip", "application/x-zip-compressed", "application/x-zip"),
         *("application/gzip", "application/x-gzip"),
     )
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX_SIZE, MAX_MEMBERS, MAX_RATIO)
 
     def __init__(self, config: Config) -> None:
         self._max_size = config[MAX_SIZE]

@@ -15,11 +15,10 @@ import sys
 from collections.abc import Callable, Iterator
 from email.utils import formatdate
 from pathlib import Path
-from typing import Any, ClassVar
 from urllib.parse import quote, unquote_to_bytes
 
 from crawl.clock import SystemClock
-from crawl.config import Config, Property, size, text
+from crawl.config import Config, size, text
 from crawl.errors import ConfigError
 from crawl.interfaces.protocol import (
     Failure,
@@ -32,13 +31,13 @@ from crawl.interfaces.protocol import (
 from crawl.plugins.protocol.shared.directory_listing import SHORTEST_LINE, listing_page
 from crawl.urls.parse import parse
 
-ROOT: Property[str] = text(
+ROOT = text(
     "file.root",
     "",
     "Folder below which file: URLs may be read; empty: none are. To crawl files also name `file` in"
     " plugin.protocol, let the URL filters accept file: and inject file:///folder/ as a seed.",
 )
-CONTENT_LIMIT: Property[int] = size(
+CONTENT_LIMIT = size(
     "file.content.limit", 1024 * 1024, "Longest file; the rest is cut off; -1: none.", minimum=-1
 )
 
@@ -49,7 +48,6 @@ class FileProtocol(FetchProtocol):
     """`file`: answers as a web server would: 200, 301, 304, 403, 404."""
 
     schemes: tuple[str, ...] = ("file",)
-    properties: ClassVar[tuple[Property[Any], ...]] = (ROOT, CONTENT_LIMIT)
 
     def __init__(
         self, config: Config, *, monotonic: Callable[[], float] = _SYSTEM.monotonic

@@ -7,15 +7,14 @@ connections that a server names are ignored.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from email.utils import formatdate
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
 import pycurl
 
-from crawl.clock import SystemClock
-from crawl.config import Config, Property, duration, size, text
+from crawl.config import Config, duration, properties_in, size, text
 from crawl.interfaces.protocol import (
     Failure,
     FailureKind,
@@ -25,20 +24,20 @@ from crawl.interfaces.protocol import (
     Response,
     Truncation,
 )
-from crawl.net.dns import DNS_PROPERTIES, HostResolver, Resolve, system_addresses
+from crawl.net import addresses, dns
+from crawl.net.dns import MONOTONIC, HostResolver, Resolve, Timer, system_addresses
 from crawl.net.secret_mask import SecretMask
 from crawl.plugins.protocol.curl.errors import CONNECT_ERRNO_KINDS, failure_kind
+from crawl.plugins.protocol.shared import limits
 from crawl.plugins.protocol.shared.body import Body
 from crawl.plugins.protocol.shared.directory_listing import listing_page
-from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
+from crawl.plugins.protocol.shared.limits import TransferLimits
 from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
-USERNAME: Property[str] = text("ftp.username", "anonymous", "User of FTP servers.")
-PASSWORD: Property[str] = text("ftp.password", "anonymous@example.com", "Password of that user.")
-TIMEOUT: Property[float] = duration(
-    "ftp.timeout", 60_000, "Longest wait for an FTP server.", unit="ms"
-)
-CONTENT_LIMIT: Property[int] = size(
+USERNAME = text("ftp.username", "anonymous", "User of FTP servers.")
+PASSWORD = text("ftp.password", "anonymous@example.com", "Password of that user.")
+TIMEOUT = duration("ftp.timeout", 60_000, "Longest wait for an FTP server.", unit="ms")
+CONTENT_LIMIT = size(
     "ftp.content.limit", 1024 * 1024, "Longest file; the rest is cut off; -1: none.", minimum=-1
 )
 
@@ -53,28 +52,18 @@ _CODES: Final = {
 _UNIX = re.compile(r"(?P<kind>[-dl])\S{9,}(?:\s+\S+){7}\s(?P<name>.+)")
 _DOS = re.compile(r"\d\d-\d\d-\d{2,4}\s+\S+\s+(?P<kind><DIR>|\d+)\s+(?P<name>.+)")
 
-_SYSTEM = SystemClock()
-
 
 class FtpProtocol(FetchProtocol):
     """`ftp`: one connection for each file."""
 
     schemes: tuple[str, ...] = ("ftp",)
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        USERNAME,
-        PASSWORD,
-        TIMEOUT,
-        CONTENT_LIMIT,
-        *LIMIT_PROPERTIES,
-        *DNS_PROPERTIES,
+    properties = (
+        *properties_in(addresses, dns, limits),
+        *(USERNAME, PASSWORD, TIMEOUT, CONTENT_LIMIT),
     )
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        resolver: Resolve = system_addresses,
-        monotonic: Callable[[], float] = _SYSTEM.monotonic,
+        self, config: Config, *, resolver: Resolve = system_addresses, monotonic: Timer = MONOTONIC
     ) -> None:
         waits = max(1.0, config[TIMEOUT] / 1000)
         limits = replace(TransferLimits.of(config), connect=waits, low_speed_time=waits)

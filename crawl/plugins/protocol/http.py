@@ -7,21 +7,13 @@ us pin addresses, see each byte as it comes and stop a transfer at any of them.
 from __future__ import annotations
 
 import select
-from collections.abc import Callable
 
 import pycurl
 
 from crawl.config import Config
-from crawl.interfaces.protocol import (
-    Failure,
-    FailureKind,
-    Request,
-    Response,
-    Transfers,
-    Truncation,
-)
+from crawl.interfaces.protocol import Failure, FailureKind, Request, Response, Transfers, Truncation
 from crawl.masking import masked_head
-from crawl.net.dns import Resolve, system_addresses
+from crawl.net.dns import MONOTONIC, Resolve, Timer, system_addresses
 from crawl.plugins.protocol.curl.errors import (
     CONNECT_ERRNO_KINDS,
     CONNECTION_LOST,
@@ -32,13 +24,7 @@ from crawl.plugins.protocol.curl.handle import CurlHandle
 from crawl.plugins.protocol.curl.lenient import LenientClient
 from crawl.plugins.protocol.curl.pool import CurlPool
 from crawl.plugins.protocol.curl.transfers import CurlTransfers
-from crawl.plugins.protocol.http_base import (
-    SYSTEM,
-    HttpBase,
-    OutgoingRequest,
-    must_resolve_host,
-)
-from crawl.plugins.protocol.shared.body import is_incomplete_page, truncation_by_fault
+from crawl.plugins.protocol.http_base import HttpBase, OutgoingRequest
 from crawl.plugins.protocol.shared.connections import (
     IDLE_TIME,
     MAX_IDLE,
@@ -59,11 +45,7 @@ class HttpProtocol(HttpBase):
     """`http`: fetches by libcurl."""
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        resolver: Resolve = system_addresses,
-        monotonic: Callable[[], float] = SYSTEM.monotonic,
+        self, config: Config, *, resolver: Resolve = system_addresses, monotonic: Timer = MONOTONIC
     ) -> None:
         super().__init__(config, resolver=resolver, monotonic=monotonic)
         self._idle_time = max(1, int(config[IDLE_TIME]))
@@ -122,13 +104,7 @@ class HttpProtocol(HttpBase):
             return None
         if self._lenient.is_for(target.server.origin):
             return None
-        proxy = self.proxy_of(target)
-        host = target.server.host
-        located = (
-            self.resolver.known(host)
-            if must_resolve_host(target, proxy)
-            else self.resolver.proxied_lookup(host)
-        )
+        proxy, located = self.route(target, self.resolver.known)
         if located is None:
             return None
         outgoing = self.prepare(request, target, proxy, located)
@@ -203,12 +179,8 @@ class HttpProtocol(HttpBase):
                 body.truncated = Truncation.DISCONNECT
         elif not code:
             body.end()
-        if head is not None and kind is not None:
-            truncation = truncation_by_fault(head.code, kind)
-            if truncation is not None:
-                kind, body.truncated = None, truncation
-        elif head is not None and is_incomplete_page(head.code, body.truncated):
-            kind, message = FailureKind.DISCONNECTED, body.broke_off_message
+        if head is not None:
+            kind, message = body.judged(head.code, kind, message)
         if kind is not None or head is None:
             return outgoing.failure(kind or FailureKind.OTHER, message, sent, elapsed_ms)
         keep = self._idle_time
@@ -251,11 +223,8 @@ class HttpProtocol(HttpBase):
             return FailureKind.BAD_ENCODING, handle.body.fault
         if code == pycurl.E_OPERATION_TIMEDOUT:
             if handle.sent_at and message.startswith(_TOO_SLOW):
-                slow = (
-                    FailureKind.LOW_SPEED
-                    if handle.has_response_begun
-                    else FailureKind.FIRST_BYTE_TIMEOUT
-                )
+                has_begun = handle.has_response_begun
+                slow = FailureKind.LOW_SPEED if has_begun else FailureKind.FIRST_BYTE_TIMEOUT
                 return slow, _STOP_MESSAGES[slow]
             if handle.sent_at:
                 return FailureKind.TOTAL_TIMEOUT, message

@@ -5,39 +5,24 @@ from __future__ import annotations
 import base64
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 
-from crawl.clock import SystemClock
-from crawl.config import Config, Property
+from crawl.config import Config, properties_in
 from crawl.interfaces.protocol import Failure, FailureKind, FetchProtocol, Request, Response
 from crawl.masking import secrets_of_head
 from crawl.model.value import quick_value
-from crawl.net.dns import (
-    DNS_PROPERTIES,
-    HostLookup,
-    HostResolver,
-    Resolve,
-    system_addresses,
-)
+from crawl.net import addresses, dns
+from crawl.net.dns import MONOTONIC, HostLookup, HostResolver, Resolve, Timer, system_addresses
 from crawl.net.secret_mask import SecretMask
-from crawl.plugins.protocol.shared.connections import CONNECTION_PROPERTIES
+from crawl.plugins.protocol.shared import connections, limits, proxies, request_headers
 from crawl.plugins.protocol.shared.credentials import AUTH_FILE, Credentials, credentials
-from crawl.plugins.protocol.shared.limits import LIMIT_PROPERTIES, TransferLimits
-from crawl.plugins.protocol.shared.proxies import PROXY_PROPERTIES, ProxyRules
-from crawl.plugins.protocol.shared.request_headers import (
-    HEADER_PROPERTIES,
-    HeaderBuilder,
-    RequestHeaders,
-)
+from crawl.plugins.protocol.shared.limits import TransferLimits
+from crawl.plugins.protocol.shared.proxies import ProxyRules
+from crawl.plugins.protocol.shared.request_headers import HeaderBuilder, RequestHeaders
 from crawl.plugins.protocol.shared.target import RequestTarget, request_target
 
-SYSTEM = SystemClock()
-
-
-def must_resolve_host(target: RequestTarget, proxy: str) -> bool:
-    """Whether the host must be resolved, or its address checked, here and not by a proxy."""
-    return not proxy or target.server.is_literal
+Located = TypeVar("Located")
 
 
 @quick_value(frozen=True, slots=True)
@@ -90,21 +75,13 @@ class HttpBase(FetchProtocol):
     """The common part of the HTTP plugins; each adds `send` and `close`."""
 
     schemes: tuple[str, ...] = ("http", "https")
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *HEADER_PROPERTIES,
-        *LIMIT_PROPERTIES,
-        *CONNECTION_PROPERTIES,
-        *PROXY_PROPERTIES,
+    properties = (
+        *properties_in(addresses, dns, connections, limits, proxies, request_headers),
         AUTH_FILE,
-        *DNS_PROPERTIES,
     )
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        resolver: Resolve = system_addresses,
-        monotonic: Callable[[], float] = SYSTEM.monotonic,
+        self, config: Config, *, resolver: Resolve = system_addresses, monotonic: Timer = MONOTONIC
     ) -> None:
         self.limits = TransferLimits.of(config)
         self.monotonic = monotonic
@@ -118,19 +95,19 @@ class HttpBase(FetchProtocol):
         target = request_target(request.url)
         if target is None or target.server.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
-        proxy = self.proxy_of(target)
-        host = target.server.host
-        located = (
-            self.resolver.locate(host)
-            if must_resolve_host(target, proxy)
-            else self.resolver.proxied_lookup(host)
-        )
+        proxy, located = self.route(target, self.resolver.locate)
         prepared = self.prepare(request, target, proxy, located)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
 
-    def proxy_of(self, target: RequestTarget) -> str:
-        """The URL of the proxy to use, the next where there are several; empty for none."""
-        return "" if self._proxy_rules is None else self._proxy_rules.proxy_for(target.server)
+    def route(
+        self, target: RequestTarget, look_up: Callable[[str], Located]
+    ) -> tuple[str, Located | HostLookup]:
+        """The URL of the proxy to use, the next where there are several, empty for none; and where
+        the host is, which must be looked up, or its address checked, here or by the proxy."""
+        server = target.server
+        proxy = "" if self._proxy_rules is None else self._proxy_rules.proxy_for(server)
+        is_here = not proxy or server.is_literal
+        return proxy, look_up(server.host) if is_here else self.resolver.proxied_lookup(server.host)
 
     def prepare(
         self, request: Request, target: RequestTarget, proxy: str, located: HostLookup

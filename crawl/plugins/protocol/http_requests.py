@@ -7,7 +7,6 @@ environment, authorities read for every connection) is not wanted, and costs the
 from __future__ import annotations
 
 import ssl
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
@@ -20,12 +19,12 @@ from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Failure, FailureKind, Response, Truncation
 from crawl.masking import masked_head
-from crawl.net.dns import Resolve, system_addresses
-from crawl.plugins.protocol.http_base import SYSTEM, HttpBase, OutgoingRequest
+from crawl.net.dns import MONOTONIC, Resolve, Timer, system_addresses
+from crawl.plugins.protocol.http_base import HttpBase, OutgoingRequest
 from crawl.plugins.protocol.requests_client.adapter import PinnedAdapter, PinnedRequest
 from crawl.plugins.protocol.requests_client.errors import TRANSFER_ERRORS, failure_kind
 from crawl.plugins.protocol.requests_client.sockets import CURRENT, TransferWatch, WatchedSSLSocket
-from crawl.plugins.protocol.shared.body import Body, is_incomplete_page, truncation_by_fault
+from crawl.plugins.protocol.shared.body import Body
 from crawl.plugins.protocol.shared.connections import (
     IDLE_TIME,
     MAX_IDLE,
@@ -41,11 +40,7 @@ class RequestsProtocol(HttpBase):
     """`http-requests`: fetches by requests."""
 
     def __init__(
-        self,
-        config: Config,
-        *,
-        resolver: Resolve = system_addresses,
-        monotonic: Callable[[], float] = SYSTEM.monotonic,
+        self, config: Config, *, resolver: Resolve = system_addresses, monotonic: Timer = MONOTONIC
     ) -> None:
         super().__init__(config, resolver=resolver, monotonic=monotonic)
         uses_socks = self._proxy_rules is not None and self._proxy_rules.uses_socks
@@ -136,12 +131,8 @@ class _Transfer:
     def answer(self, elapsed_ms: int) -> Response | Failure:
         outgoing, watch, body, head = self.outgoing, self.watch, self.body, self.head
         kind, message = self._failure()
-        if head is not None and kind is not None:
-            truncation = truncation_by_fault(head.code, kind)
-            if truncation is not None:
-                kind, body.truncated = None, truncation
-        elif head is not None and is_incomplete_page(head.code, body.truncated):
-            kind, message = FailureKind.DISCONNECTED, body.broke_off_message
+        if head is not None:
+            kind, message = body.judged(head.code, kind, message)
         if kind is None and head is not None and head.code >= 200:
             return Response(
                 url=outgoing.request.url,

@@ -6,16 +6,17 @@ hosts and rates for single MIME types. A `fixedInterval` in the metadata is left
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any, ClassVar
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
-from crawl.config import Config, Property, boolean, duration, file, number
+from crawl.config import Config, boolean, file, interval, number
 from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
-from crawl.plugins.schedule.adaptive_rules import Bounds, Rates, host_bounds, mime_rates
-from crawl.plugins.schedule.base import MAX_INTERVAL_S, BaseFetchSchedule, PageVisit, fixed_interval
+from crawl.plugins.schedule.base import BaseFetchSchedule, PageVisit, fixed_interval
 from crawl.urls.parse import host_of
+from crawl.urls.rule_lines import RuleLine, rule_lines
 
 INC_RATE = number(
     "db.fetch.schedule.adaptive.inc_rate",
@@ -30,22 +31,8 @@ DEC_RATE = number(
     minimum=0,
     maximum=0.999,
 )
-MIN_INTERVAL = duration(
-    "db.fetch.schedule.adaptive.min_interval",
-    60,
-    "Shortest interval.",
-    unit="s",
-    minimum=1,
-    maximum=MAX_INTERVAL_S,
-)
-MAX_INTERVAL = duration(
-    "db.fetch.schedule.adaptive.max_interval",
-    31536000,
-    "Longest interval.",
-    unit="s",
-    minimum=1,
-    maximum=MAX_INTERVAL_S,
-)
+MIN_INTERVAL = interval("db.fetch.schedule.adaptive.min_interval", 60, "Shortest interval.")
+MAX_INTERVAL = interval("db.fetch.schedule.adaptive.max_interval", 31536000, "Longest interval.")
 SYNC_DELTA = boolean(
     "db.fetch.schedule.adaptive.sync_delta",
     True,
@@ -70,22 +57,31 @@ MIME_FILE = file(
     "Rates of the adaptive schedule by MIME type.",
 )
 _MIME_KEY = "Content-Type"
+_GLOBAL = "default"
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Shortest and longest interval, in seconds."""
+
+    shortest: float
+    longest: float
+
+    def clamp(self, interval: float) -> float:
+        """The interval, or the bound that it lies beyond."""
+        return min(max(interval, self.shortest), self.longest)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """By how much an interval grows after no change, and shrinks after one."""
+
+    inc: float
+    dec: float
 
 
 class AdaptiveFetchSchedule(BaseFetchSchedule):
     """Intervals follow the changes that were seen."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *BaseFetchSchedule.properties,
-        INC_RATE,
-        DEC_RATE,
-        MIN_INTERVAL,
-        MAX_INTERVAL,
-        SYNC_DELTA,
-        SYNC_DELTA_RATE,
-        HOSTS_FILE,
-        MIME_FILE,
-    )
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
@@ -95,8 +91,8 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
             raise ConfigError(f"{MIN_INTERVAL.name} is longer than {MAX_INTERVAL.name}")
         self._sync = config[SYNC_DELTA]
         self._sync_rate = config[SYNC_DELTA_RATE]
-        self._host_bounds = host_bounds(config, HOSTS_FILE, self._bounds)
-        self._mime_rates = mime_rates(config, MIME_FILE)
+        self._host_bounds = _host_bounds(config, self._bounds)
+        self._mime_rates = _mime_rates(config)
 
     def reschedule(self, datum: CrawlDatum, visit: PageVisit) -> CrawlDatum:
         fixed = fixed_interval(datum)
@@ -144,3 +140,50 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
         if not self._host_bounds:
             return self._bounds
         return self._host_bounds.get(host_of(url) or "", self._bounds)
+
+
+def _host_bounds(config: Config, within: Bounds) -> Mapping[str, Bounds]:
+    """`host shortest longest`, a line a host; `default` or 0 stand for the common bound."""
+    found: dict[str, Bounds] = {}
+    for line in rule_lines(config, HOSTS_FILE):
+        host, *numbers = line.text.split()
+        if len(numbers) != 2:
+            raise line.wrong("expected: host shortest longest")
+        shortest = _bound(line, numbers[0], within.shortest)
+        longest = _bound(line, numbers[1], within.longest)
+        if shortest > longest:
+            raise line.wrong("the shortest interval is longer than the longest")
+        if shortest < within.shortest or longest > within.longest:
+            raise line.wrong(f"outside of {within.shortest:g} to {within.longest:g} s")
+        found[host.lower()] = Bounds(shortest, longest)
+    return found
+
+
+def _mime_rates(config: Config) -> Mapping[str, Rates]:
+    """`type inc_rate dec_rate`, a line a MIME type."""
+    found: dict[str, Rates] = {}
+    for line in rule_lines(config, MIME_FILE):
+        mime, *numbers = line.text.split()
+        if len(numbers) != 2:
+            raise line.wrong("expected: type inc_rate dec_rate")
+        inc, dec = _number(line, numbers[0]), _number(line, numbers[1])
+        if dec >= 1:
+            raise line.wrong("a dec_rate of 1 or more leaves no interval")
+        found[mime.lower()] = Rates(inc, dec)
+    return found
+
+
+def _bound(line: RuleLine, text: str, common: float) -> float:
+    if text.lower() == _GLOBAL:
+        return common
+    return _number(line, text) or common
+
+
+def _number(line: RuleLine, text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise line.wrong(f"{text!r} is not a number") from None
+    if not math.isfinite(value) or value < 0:
+        raise line.wrong(f"{text!r} is not a number from 0 up")
+    return value

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL_MAX
+from crawl.config.property import LONGEST_INTERVAL
 from crawl.interfaces.active_schedule import with_times
 from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import FIXED_INTERVAL_KEY, CrawlDatum
@@ -20,8 +21,6 @@ from crawl.model.table import TIMESTAMP
 from crawl.model.value import replace
 
 DAY_MS = 86_400_000
-MAX_INTERVAL_S = 2**31 - 1
-"""The longest interval that the CrawlDb's column can hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +42,6 @@ class PageVisit:
 
 class BaseFetchSchedule(FetchSchedule):
     """Everything of a schedule but `reschedule`, which each plugin adds."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        DB_FETCH_INTERVAL_DEFAULT,
-        DB_FETCH_INTERVAL_MAX,
-    )
 
     def __init__(self, config: Config) -> None:
         self._default = int(config[DB_FETCH_INTERVAL_DEFAULT])
@@ -125,4 +119,4 @@ def fixed_interval(datum: CrawlDatum) -> int | None:
         seconds = float(text)
     except ValueError:
         return None
-    return round(seconds) if math.isfinite(seconds) and 1 <= seconds <= MAX_INTERVAL_S else None
+    return round(seconds) if math.isfinite(seconds) and 1 <= seconds <= LONGEST_INTERVAL else None

@@ -15,20 +15,20 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, duration, integer, number
+from crawl.config import Config, integer, interval, number
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT, DB_FETCH_INTERVAL_MAX
 from crawl.errors import ConfigError
 from crawl.interfaces.schedule import PageChange
 from crawl.model.datum import CrawlDatum
 from crawl.model.metadata import lookup, without_entry
-from crawl.plugins.schedule.base import MAX_INTERVAL_S, BaseFetchSchedule, PageVisit, fixed_interval
+from crawl.plugins.schedule.base import BaseFetchSchedule, PageVisit, fixed_interval
 from crawl.plugins.schedule.change_rate import ChangeRateEstimate
 from crawl.plugins.schedule.freshness import days_until_worth, price_of, worth, worths
 
@@ -40,21 +40,16 @@ _TEXT = re.compile(_STATE)
 _COLUMN = rf"\A{_STATE}\z"
 _MIN = 1e-6
 
-MEAN_INTERVAL = duration(
+MEAN_INTERVAL = interval(
     "db.fetch.schedule.poisson.mean_interval",
     DB_FETCH_INTERVAL_DEFAULT,
     "How often a page can be fetched on average: the budget.",
-    unit="s",
-    minimum=1,
-    maximum=MAX_INTERVAL_S,
 )
-CHANGE_INTERVAL = duration(
+CHANGE_INTERVAL = interval(
     "db.fetch.schedule.poisson.change_interval",
     2592000,
     "How long pages of which nothing is known yet stay unchanged: one over their mean rate.",
-    unit="s",
     minimum=60,
-    maximum=MAX_INTERVAL_S,
 )
 SHAPE = number(
     "db.fetch.schedule.poisson.shape",
@@ -63,21 +58,11 @@ SHAPE = number(
     minimum=0.05,
     maximum=100,
 )
-MIN_INTERVAL = duration(
-    "db.fetch.schedule.poisson.min_interval",
-    3600,
-    "Shortest interval.",
-    unit="s",
-    minimum=1,
-    maximum=MAX_INTERVAL_S,
-)
-MAX_INTERVAL = duration(
+MIN_INTERVAL = interval("db.fetch.schedule.poisson.min_interval", 3600, "Shortest interval.")
+MAX_INTERVAL = interval(
     "db.fetch.schedule.poisson.max_interval",
     DB_FETCH_INTERVAL_MAX,
     "Longest interval; one above db.fetch.interval.max is cut to it.",
-    unit="s",
-    minimum=1,
-    maximum=MAX_INTERVAL_S,
 )
 MEMORY = integer(
     "db.fetch.schedule.poisson.memory",
@@ -91,16 +76,6 @@ MEMORY = integer(
 
 class PoissonFetchSchedule(BaseFetchSchedule):
     """Intervals and order that maximise the share of pages that are fresh."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *BaseFetchSchedule.properties,
-        MEAN_INTERVAL,
-        CHANGE_INTERVAL,
-        SHAPE,
-        MIN_INTERVAL,
-        MAX_INTERVAL,
-        MEMORY,
-    )
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

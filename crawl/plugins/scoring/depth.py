@@ -16,9 +16,9 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from crawl.config import Config, Property, integer, text
+from crawl.config import Config, integer, text
 from crawl.errors import ConfigError
-from crawl.interfaces.scoring import ScoringFilter, Target
+from crawl.interfaces.scoring import Inlinks, ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
@@ -49,7 +49,6 @@ class DepthScoring(ScoringFilter):
     """Goes well after another filter: it multiplies the rank and keeps no score."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX, OVERRIDE_PATTERN, OVERRIDE_MAX)
 
     def __init__(self, config: Config) -> None:
         self._max = config[MAX]
@@ -95,12 +94,7 @@ class DepthScoring(ScoringFilter):
         return with_metadata(targets, given)
 
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         records = inlinks if old is None else [old, *inlinks]
         depths = [whole_number(record.metadata, DEPTH_KEY) for record in records]

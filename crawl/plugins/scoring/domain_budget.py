@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
-from crawl.config import Config, Property, integer, number
+from crawl.config import Config, integer, number
 from crawl.errors import ConfigError
-from crawl.interfaces.scoring import SCORE_KEY, Target
+from crawl.interfaces.scoring import SCORE_KEY, Inlinks, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
@@ -70,7 +70,6 @@ class DomainBudgetScoring(ScoreRankedFilter):
     """The score is a number of pages."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (BASE, EACH, MOST, SKETCH)
 
     def __init__(self, config: Config) -> None:
         self._base = config[BASE]
@@ -112,12 +111,7 @@ class DomainBudgetScoring(ScoreRankedFilter):
         return given
 
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         metadata = {key: value for key, value in datum.metadata.items() if key != FROM_KEY}
         known = (datum if old is None else old).metadata.get(DOMAINS_KEY, "")

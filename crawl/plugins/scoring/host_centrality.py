@@ -14,13 +14,13 @@ Ranks are taken relative to the mean of the table. Hosts that it does not have a
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property, integer, number, text
+from crawl.config import Config, integer, number, text
 from crawl.errors import ConfigError, StorageError
 from crawl.model.parse import Parse
 from crawl.plugins.scoring.link_shares import LinkSharesFilter
@@ -53,13 +53,6 @@ UNKNOWN = number(
 
 class HostCentralityScoring(LinkSharesFilter):
     """A page is worth what its host is."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *LinkSharesFilter.properties,
-        FILE,
-        MOST,
-        UNKNOWN,
-    )
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

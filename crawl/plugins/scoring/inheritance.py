@@ -1,34 +1,31 @@
-"""What several filters pass on: a score from content to parse, metadata to link targets."""
+"""What several filters pass on to the targets of links."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from crawl.interfaces.scoring import SCORE_KEY, Target
-from crawl.model.content import Content
+from crawl.interfaces.scoring import Target
 from crawl.model.datum import CrawlDatum
-from crawl.model.parse import Parse
-
-
-def with_score(content: Content, parse: Parse) -> Parse:
-    """The parse, its metadata with the score that the page was fetched with."""
-    score = content.metadata.get(SCORE_KEY)
-    if score is None:
-        return parse
-    return replace(parse, metadata={**parse.metadata, SCORE_KEY: score})
 
 
 def with_metadata(targets: Sequence[Target], given: Mapping[str, str]) -> Sequence[Target]:
-    """The targets, each record's metadata overlaid; one made anew for all that share it."""
+    """The targets, each record's metadata overlaid."""
     if not given:
         return targets
+    return remade(targets, lambda datum: replace(datum, metadata={**datum.metadata, **given}))
+
+
+def remade(
+    targets: Sequence[Target], change: Callable[[CrawlDatum], CrawlDatum]
+) -> Sequence[Target]:
+    """The targets with other records. Those of a page often share one, which is made anew once,
+    not for each."""
     made: dict[int, CrawlDatum] = {}
-    overlaid: list[Target] = []
+    given: list[Target] = []
     for url, datum in targets:
         record = made.get(id(datum))
         if record is None:
-            record = replace(datum, metadata={**datum.metadata, **given})
-            made[id(datum)] = record
-        overlaid.append((url, record))
-    return overlaid
+            record = made[id(datum)] = change(datum)
+        given.append((url, record))
+    return given

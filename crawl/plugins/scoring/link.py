@@ -5,9 +5,7 @@ updatedb leaves it alone, scoreupdater sets it, and until then a linked URL has 
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
-
-from crawl.config import Config, Property, number
+from crawl.config import Config, number
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.plugins.scoring.link_sums import storable
@@ -20,8 +18,6 @@ NORMALIZE = number(
 
 class LinkScoring(ScoreRankedFilter):
     """Ranks by the stored score, and boosts documents by it."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (NORMALIZE,)
 
     def __init__(self, config: Config) -> None:
         self._normalize = config[NORMALIZE]

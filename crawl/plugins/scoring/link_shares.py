@@ -16,14 +16,15 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.graph.settings import LINK_ANALYZE_DAMPING_FACTOR
-from crawl.interfaces.scoring import Links, Target
+from crawl.interfaces.scoring import Inlinks, Links, Scores, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.model.status import Status
 from crawl.model.value import replace
+from crawl.plugins.scoring.inheritance import remade
 from crawl.plugins.scoring.link_sums import storable, storable_scores, total, totals
 from crawl.plugins.scoring.score_ranked import ScoreRankedFilter
 
@@ -32,7 +33,6 @@ class LinkSharesFilter(ScoreRankedFilter):
     """What a page is worth, and what a URL starts with, is the filter's own."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (LINK_ANALYZE_DAMPING_FACTOR,)
 
     def __init__(self, config: Config) -> None:
         self.damping = config[LINK_ANALYZE_DAMPING_FACTOR]
@@ -52,9 +52,7 @@ class LinkSharesFilter(ScoreRankedFilter):
     def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
         return replace(datum, score=storable((1.0 - self.damping) * self.worth_of_url(url)))
 
-    def initial_scores(
-        self, datums: pa.Table, scores: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32]:
+    def initial_scores(self, datums: pa.Table, scores: Scores) -> Scores:
         return storable_scores((1.0 - self.damping) * self.worth_of_hosts(datums["host"]))
 
     def distribute(
@@ -63,23 +61,10 @@ class LinkSharesFilter(ScoreRankedFilter):
         if not targets:
             return targets
         share = storable(self.damping * self.worth(parse) / len(targets))
-        # the targets of a page often share one record: it is made anew once, not for each
-        made: dict[int, CrawlDatum] = {}
-        given: list[Target] = []
-        for url, datum in targets:
-            record = made.get(id(datum))
-            if record is None:
-                record = made[id(datum)] = replace(datum, score=share)
-            given.append((url, record))
-        return given
+        return remade(targets, lambda datum: replace(datum, score=share))
 
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         before = datum if old is None else old
         if old is not None and old.status != Status.DB_UNFETCHED:
@@ -87,9 +72,7 @@ class LinkSharesFilter(ScoreRankedFilter):
         brought = total(link.score for link in inlinks)
         return replace(datum, score=storable(before.score + brought))
 
-    def update_scores(
-        self, old: pa.Table, scores: npt.NDArray[np.float32], links: Links, now: int
-    ) -> npt.NDArray[np.float32]:
+    def update_scores(self, old: pa.Table, scores: Scores, links: Links, now: int) -> Scores:
         waits = old["status"].to_numpy() == Status.DB_UNFETCHED
         brought = np.where(waits, totals(links, len(scores)), 0.0)
         return storable_scores(scores.astype(np.float64) + brought)

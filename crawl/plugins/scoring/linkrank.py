@@ -13,37 +13,31 @@ inner pages all have the same rank.
 
 from __future__ import annotations
 
-import math
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.scoring import SCORE_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.plugins.scoring.link import NORMALIZE
 from crawl.plugins.scoring.link_shares import LinkSharesFilter
 from crawl.plugins.scoring.link_sums import storable
+from crawl.plugins.scoring.metadata_numbers import finite_number
 
 
 class LinkRankScoring(LinkSharesFilter):
     """A page is worth its score."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (*LinkSharesFilter.properties, NORMALIZE)
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)
         self._normalize = config[NORMALIZE]
 
     def worth(self, parse: Parse) -> float:
-        try:
-            score = float(parse.metadata[SCORE_KEY])
-        except (KeyError, ValueError):
-            return 1.0
-        return score if math.isfinite(score) else 1.0
+        return finite_number(parse.metadata, SCORE_KEY, 1.0)
 
     def worth_of_hosts(self, hosts: pa.ChunkedArray[Any]) -> npt.NDArray[np.float64]:
         return np.ones(len(hosts))

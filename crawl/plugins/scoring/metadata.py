@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, string_list
+from crawl.config import Config, string_list
 from crawl.interfaces.scoring import ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
@@ -31,8 +30,6 @@ PARSE_KEYS = string_list(
 
 class MetadataScoring(ScoringFilter):
     """Scores nothing: it carries."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (DB_KEYS, CONTENT_KEYS, PARSE_KEYS)
 
     def __init__(self, config: Config) -> None:
         self._db_keys = config[DB_KEYS]

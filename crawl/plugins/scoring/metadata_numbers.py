@@ -1,11 +1,12 @@
-"""Whole numbers kept as text in metadata: read alike by row and by column.
+"""Numbers kept as text in metadata; whole ones are read alike by row and by column.
 
-Anybody may have written the metadata (a seed file, another version): what is no plain
+Anybody may have written the metadata (a seed file, another version): what is no plain whole
 number of at most 15 digits counts as missing.
 """
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 
@@ -24,6 +25,16 @@ def whole_number(metadata: Mapping[str, str], key: str) -> int | None:
     """The number under the key; None where there is none."""
     text = metadata.get(key)
     return int(text) if text is not None and _PLAIN.fullmatch(text) else None
+
+
+def finite_number(metadata: Mapping[str, str], key: str, missing: float) -> float:
+    """The number under the key, with any sign and fraction; `missing` where there is none that is
+    finite."""
+    try:
+        number = float(metadata[key])
+    except (KeyError, ValueError):
+        return missing
+    return number if math.isfinite(number) else missing
 
 
 def whole_numbers(datums: pa.Table, key: str, missing: int) -> npt.NDArray[np.int64]:

@@ -12,22 +12,21 @@ small `db.score.link.external`; a large one would grow with each redirect of a c
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property, boolean, number
+from crawl.config import Config, boolean, number
 from crawl.config.properties import DB_SCORE_INJECTED
-from crawl.interfaces.scoring import SCORE_KEY, Links, Target
+from crawl.interfaces.scoring import SCORE_KEY, Inlinks, Links, Scores, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
 from crawl.model.value import replace
 from crawl.plugins.scoring.link_sums import LARGEST, storable, storable_scores, total, totals
+from crawl.plugins.scoring.metadata_numbers import finite_number
 from crawl.plugins.scoring.score_ranked import ScoreRankedFilter
 from crawl.urls.parse import host_of
 
@@ -55,13 +54,6 @@ class OpicScoring(ScoreRankedFilter):
     """All moments but the orphaned one."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        DB_SCORE_INJECTED,
-        INTERNAL,
-        EXTERNAL,
-        COUNT_FILTERED,
-        POWER,
-    )
 
     def __init__(self, config: Config) -> None:
         self._unknown = config[DB_SCORE_INJECTED]
@@ -76,7 +68,7 @@ class OpicScoring(ScoreRankedFilter):
         count = all_count if self._count_filtered else len(targets)
         if not targets or count <= 0:
             return targets
-        share = self._cash(parse) / count
+        share = finite_number(parse.metadata, SCORE_KEY, self._unknown) / count
         given = (share * self._external, share * self._internal)
         host = host_of(parse.url) if self._internal != self._external else None
         # the targets of a page often share one record: it is made anew once, not for each
@@ -91,27 +83,13 @@ class OpicScoring(ScoreRankedFilter):
             shared.append((url, enriched))
         return shared
 
-    def _cash(self, parse: Parse) -> float:
-        try:
-            score = float(parse.metadata[SCORE_KEY])
-        except (KeyError, ValueError):
-            return self._unknown
-        return score if math.isfinite(score) else self._unknown
-
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         before = datum.score if old is None else old.score
         return replace(datum, score=storable(before + total(link.score for link in inlinks)))
 
-    def update_scores(
-        self, old: pa.Table, scores: npt.NDArray[np.float32], links: Links, now: int
-    ) -> npt.NDArray[np.float32]:
+    def update_scores(self, old: pa.Table, scores: Scores, links: Links, now: int) -> Scores:
         return storable_scores(scores.astype(np.float64) + totals(links, len(scores)))
 
     def indexer_score(self, url: str, datum: CrawlDatum, parse: Parse, value: float) -> float:

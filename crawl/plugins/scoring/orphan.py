@@ -8,17 +8,16 @@ shows no links.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from crawl.config import Config, Property, duration
+from crawl.config import Config, duration
 from crawl.errors import ConfigError
-from crawl.interfaces.scoring import ScoringFilter
+from crawl.interfaces.scoring import Inlinks, ScoringFilter
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.plugins.scoring.metadata_numbers import whole_number, whole_numbers
@@ -44,7 +43,6 @@ class OrphanScoring(ScoringFilter):
     """Scores nothing: it changes the status of what was forgotten."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (GONE_AFTER, ORPHAN_AFTER)
 
     def __init__(self, config: Config) -> None:
         self._gone_after = config[GONE_AFTER]
@@ -56,12 +54,7 @@ class OrphanScoring(ScoringFilter):
             )
 
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         if inlinks:
             linked = str(max(now, 0) // 1000)

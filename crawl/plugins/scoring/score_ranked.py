@@ -7,15 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.interfaces.scoring import SCORE_KEY, ScoringFilter
+from crawl.interfaces.scoring import SCORE_KEY, Scores, ScoringFilter
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
-from crawl.plugins.scoring.inheritance import with_score
 
 
 class ScoreRankedFilter(ScoringFilter):
@@ -25,9 +23,7 @@ class ScoreRankedFilter(ScoringFilter):
     def initial_score(self, url: str, datum: CrawlDatum) -> CrawlDatum:
         return datum if datum.score == 0.0 else replace(datum, score=0.0)
 
-    def initial_scores(
-        self, datums: pa.Table, scores: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32]:
+    def initial_scores(self, datums: pa.Table, scores: Scores) -> Scores:
         return np.zeros(len(scores), dtype=np.float32)
 
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
@@ -40,4 +36,7 @@ class ScoreRankedFilter(ScoringFilter):
         return {SCORE_KEY: repr(datum.score)}
 
     def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
-        return with_score(content, parse)
+        score = content.metadata.get(SCORE_KEY)
+        if score is None:
+            return parse
+        return replace(parse, metadata={**parse.metadata, SCORE_KEY: score})

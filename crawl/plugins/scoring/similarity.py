@@ -17,15 +17,16 @@ from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, integer
-from crawl.interfaces.scoring import Links, ScoringFilter, Target
+from crawl.config import Config, file, integer
+from crawl.interfaces.scoring import Inlinks, Links, Scores, ScoringFilter, Target
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Parse
+from crawl.plugins.scoring.inheritance import remade
+from crawl.plugins.scoring.metadata_numbers import finite_number
 from crawl.urls.rule_lines import rule_lines
 
 SIMILARITY_KEY = "scoring.similarity"
@@ -53,7 +54,6 @@ class SimilarityScoring(ScoringFilter):
     """The score of a URL is how well the pages that link to it fit the goal."""
 
     may_combine_links: ClassVar[bool] = True
-    properties: ClassVar[tuple[Property[Any], ...]] = (GOAL, STOPWORDS, MAX_WORDS)
 
     def __init__(self, config: Config) -> None:
         self._stopwords = {line.text.strip().casefold() for line in rule_lines(config, STOPWORDS)}
@@ -67,9 +67,7 @@ class SimilarityScoring(ScoringFilter):
             return datum
         return replace(datum, score=0.0)
 
-    def initial_scores(
-        self, datums: pa.Table, scores: npt.NDArray[np.float32]
-    ) -> npt.NDArray[np.float32]:
+    def initial_scores(self, datums: pa.Table, scores: Scores) -> Scores:
         return np.zeros(len(scores), dtype=np.float32) if self._goal else scores
 
     def sort_value(self, url: str, datum: CrawlDatum, value: float) -> float:
@@ -101,27 +99,11 @@ class SimilarityScoring(ScoringFilter):
     ) -> Sequence[Target]:
         if not self._goal:
             return targets
-        try:
-            similarity = float(parse.metadata[SIMILARITY_KEY])
-        except (KeyError, ValueError):
-            similarity = 0.0
-        similarity = min(max(similarity, 0.0), 1.0) if math.isfinite(similarity) else 0.0
-        made: dict[int, CrawlDatum] = {}
-        scored: list[Target] = []
-        for url, datum in targets:
-            record = made.get(id(datum))
-            if record is None:
-                record = made[id(datum)] = replace(datum, score=similarity)
-            scored.append((url, record))
-        return scored
+        similarity = min(max(finite_number(parse.metadata, SIMILARITY_KEY, 0.0), 0.0), 1.0)
+        return remade(targets, lambda datum: replace(datum, score=similarity))
 
     def update_score(
-        self,
-        url: str,
-        old: CrawlDatum | None,
-        datum: CrawlDatum,
-        inlinks: Sequence[CrawlDatum],
-        now: int,
+        self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         if not self._goal:
             return datum
@@ -129,9 +111,7 @@ class SimilarityScoring(ScoringFilter):
         given = (link.score for link in inlinks if math.isfinite(link.score))
         return replace(datum, score=max([before, *given]))
 
-    def update_scores(
-        self, old: pa.Table, scores: npt.NDArray[np.float32], links: Links, now: int
-    ) -> npt.NDArray[np.float32]:
+    def update_scores(self, old: pa.Table, scores: Scores, links: Links, now: int) -> Scores:
         best = scores.copy()
         if self._goal:
             finite = np.isfinite(links.score)

@@ -14,7 +14,7 @@ class MD5Signature(Signature):
     """MD5 of the body, or of the URL where there is none."""
 
     def __init__(self, config: Config) -> None:
-        pass
+        """There is nothing to configure."""
 
     def calculate(self, content: Content, parse: Parse | None) -> bytes:
         return digest(content.body or content.url.encode("utf-8", "replace"))

@@ -9,21 +9,20 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, integer, number
+from crawl.config import Config, integer, number
 from crawl.model.content import Content
 from crawl.model.parse import Parse
 from crawl.plugins.signature.md5 import MD5Signature, digest
 
-MIN_TOKEN_LENGTH: Property[int] = integer(
+MIN_TOKEN_LENGTH = integer(
     "db.signature.text_profile.min_token_len",
     2,
     "Words of this length and shorter are left out of a text profile.",
     unit="characters",
     minimum=0,
 )
-QUANT_RATE: Property[float] = number(
+QUANT_RATE = number(
     "db.signature.text_profile.quant_rate",
     0.01,
     "The most frequent word's count times this is what counts are rounded to.",
@@ -35,8 +34,6 @@ _WORD = re.compile(r"[^\W_]+")
 
 class TextProfileSignature(MD5Signature):
     """MD5 of the words with their rounded counts, the most frequent first."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (MIN_TOKEN_LENGTH, QUANT_RATE)
 
     def __init__(self, config: Config) -> None:
         super().__init__(config)

@@ -4,13 +4,12 @@ decides; a link that no rule matches is not exempt."""
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
 
-from crawl.config import Config, Property, file
+from crawl.config import Config, file
 from crawl.interfaces.urlexemption import URLExemption
 from crawl.urls.rule_lines import rule_lines
 
-FILE: Property[str] = file(
+FILE = file(
     "db.ignore.external.exemptions.file",
     "db-ignore-external-exemptions.txt",
     "Rules of the exemption plugin ignoreexempt.",
@@ -21,8 +20,6 @@ _LONGEST = 4096
 
 class IgnoreExemptURLExemption(URLExemption):
     """External links whose target a `+` rule matches are kept."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE,)
 
     def __init__(self, config: Config) -> None:
         self._rules: list[tuple[bool, re.Pattern[str]]] = []

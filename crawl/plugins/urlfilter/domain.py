@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.host_decisions import decide_by_host
 from crawl.plugins.urlfilter.host_list import HostList
+from crawl.urls.hosts import decide_by_host
 from crawl.urls.parse import host_of
-from crawl.urls.rule_lines import rule_lines
+from crawl.urls.rule_lines import rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlfilter.domain.file", "domain-urlfilter.txt", "Rules of the domain filter."
-)
-RULES: Property[str] = text(
-    "urlfilter.domain.rules", "", "Rules of the domain filter, instead of the file's."
-)
+FILE, RULES = rule_properties("urlfilter.domain", "domain-urlfilter.txt", "domain filter")
 
 
 class DomainURLFilter(URLFilter):
     """An empty list accepts everything; otherwise a URL without a host is rejected."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._allowed = HostList(rule_lines(config, FILE, RULES))

@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.host_decisions import decide_by_host
 from crawl.plugins.urlfilter.host_list import HostList
+from crawl.urls.hosts import decide_by_host
 from crawl.urls.parse import host_of
-from crawl.urls.rule_lines import rule_lines
+from crawl.urls.rule_lines import rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlfilter.domaindenylist.file",
-    "domaindenylist-urlfilter.txt",
-    "Rules of the domaindenylist filter.",
-)
-RULES: Property[str] = text(
-    "urlfilter.domaindenylist.rules",
-    "",
-    "Rules of the domaindenylist filter, instead of the file's.",
+FILE, RULES = rule_properties(
+    "urlfilter.domaindenylist", "domaindenylist-urlfilter.txt", "domaindenylist filter"
 )
 
 
 class DomainDenylistURLFilter(URLFilter):
     """What is not listed is accepted, also a URL without a host."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._denied = HostList(rule_lines(config, FILE, RULES))

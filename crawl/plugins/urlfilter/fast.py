@@ -6,36 +6,36 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, integer
+from crawl.config import Config, file, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_kind
-from crawl.plugins.urlfilter.lengths import are_within
+from crawl.urls.columns import are_within
 from crawl.urls.parse import host_of
 from crawl.urls.paths import path_and_query, paths_and_queries
 from crawl.urls.re2 import ColumnSearch, is_plain
 from crawl.urls.rule_lines import RuleLine, rule_lines
 
-FILE: Property[str] = file("urlfilter.fast.file", "fast-urlfilter.txt", "Rules of the fast filter.")
-MAX_LENGTH: Property[int] = integer(
+FILE = file("urlfilter.fast.file", "fast-urlfilter.txt", "Rules of the fast filter.")
+MAX_LENGTH = integer(
     "urlfilter.fast.url.max.length",
     8192,
     "Longest URL accepted by the fast filter; -1: any, at the risk of slow expressions.",
     unit="characters",
     minimum=-1,
 )
-PATH_MAX_LENGTH: Property[int] = integer(
+PATH_MAX_LENGTH = integer(
     "urlfilter.fast.url.path.max.length",
     -1,
     "Longest path accepted by the fast filter; -1: any.",
     unit="characters",
     minimum=-1,
 )
-QUERY_MAX_LENGTH: Property[int] = integer(
+QUERY_MAX_LENGTH = integer(
     "urlfilter.fast.url.query.max.length",
     -1,
     "Longest query accepted by the fast filter; -1: any.",
@@ -59,11 +59,6 @@ _Rules = tuple[_DenyRule, ...]
 class FastURLFilter(URLFilter):
     """Accepts what no rule denies. A URL is tried against the rules of its host, of each
     domain above it, and of `Domain .`, which are everybody's."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *(FILE, MAX_LENGTH, PATH_MAX_LENGTH),
-        QUERY_MAX_LENGTH,
-    )
 
     def __init__(self, config: Config) -> None:
         self._max_length = config[MAX_LENGTH]

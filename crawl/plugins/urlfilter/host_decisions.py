@@ -18,13 +18,6 @@ _FEW_ROWS = 16
 """So few rows are sooner asked one by one."""
 
 
-def decide_by_host(urls: pa.Array[Any], accepts: Callable[[str | None], bool]) -> pa.Array[Any]:
-    """The decision on each URL's host (None where it has none)."""
-    hosts = hosts_of(urls).dictionary_encode()
-    decisions = pa.array([accepts(host) for host in hosts.dictionary.to_pylist()], pa.bool_())
-    return decisions.take(hosts.indices).fill_null(accepts(None))
-
-
 def decide_by_kind(
     urls: pa.Array[Any],
     kind_of: Callable[[str | None], K],

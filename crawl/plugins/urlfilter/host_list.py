@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from crawl.urls.domains import public_suffix, registered_domain, tld
-from crawl.urls.parse import host_of
+from crawl.urls.host_rules import rule_host
 from crawl.urls.rule_lines import RuleLine
 
 
@@ -17,9 +17,7 @@ class HostList:
         self._listed: set[str] = set()
         for line in lines:
             entry = line.text.strip().removeprefix(".")
-            host = None if set(entry) & set("/?#@\\ ") else host_of(f"http://{entry}/")
-            if host is None:
-                raise line.wrong(f"{entry!r} is not a host, domain or suffix")
+            host = rule_host(line, entry, "a host, domain or suffix", may_have_colon=True)
             self._listed.add(host.removesuffix("."))
 
     def __bool__(self) -> bool:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, integer
+from crawl.config import Config, integer
 from crawl.interfaces.urlfilter import URLFilter
 
-MAX: Property[int] = integer(
-    "urlfilter.length.max", 2048, "Longest URL accepted.", unit="characters", minimum=1
-)
+MAX = integer("urlfilter.length.max", 2048, "Longest URL accepted.", unit="characters", minimum=1)
 
 
 class LengthURLFilter(URLFilter):
     """Rejects URLs that are too long."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (MAX,)
 
     def __init__(self, config: Config) -> None:
         self._max = config[MAX]

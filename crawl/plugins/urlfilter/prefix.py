@@ -2,28 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config
 from crawl.errors import ConfigError
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.urls.rule_lines import rule_lines
+from crawl.urls.rule_lines import rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlfilter.prefix.file", "prefix-urlfilter.txt", "Rules of the prefix filter."
-)
-RULES: Property[str] = text(
-    "urlfilter.prefix.rules", "", "Rules of the prefix filter, instead of the file's."
-)
+FILE, RULES = rule_properties("urlfilter.prefix", "prefix-urlfilter.txt", "prefix filter")
 
 
 class PrefixURLFilter(URLFilter):
     """Looks prefixes up by their length, so that a list of a million is no slower."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         by_length: dict[int, set[str]] = {}

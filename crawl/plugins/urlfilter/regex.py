@@ -4,27 +4,22 @@ for one host or domain."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, integer, text
+from crawl.config import Config, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_kind
-from crawl.plugins.urlfilter.lengths import are_within
 from crawl.plugins.urlfilter.rule_runs import Rule, RuleRuns
+from crawl.urls.columns import are_within
 from crawl.urls.domains import host_of, registered_domain
 from crawl.urls.re2 import is_plain
-from crawl.urls.rule_lines import RuleLine, rule_lines
+from crawl.urls.rule_lines import RuleLine, rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlfilter.regex.file", "regex-urlfilter.txt", "Rules of the regex filter."
-)
-RULES: Property[str] = text(
-    "urlfilter.regex.rules", "", "Rules of the regex filter, instead of the file's."
-)
-MAX_LENGTH: Property[int] = integer(
+FILE, RULES = rule_properties("urlfilter.regex", "regex-urlfilter.txt", "regex filter")
+MAX_LENGTH = integer(
     "urlfilter.regex.max.length",
     8192,
     "Longer URLs are rejected unmatched: a regular expression may take very long over them.",
@@ -37,8 +32,6 @@ Sections = frozenset[str]
 
 class RegexURLFilter(URLFilter):
     """Accepts a URL if the first rule that is found in it says so."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES, MAX_LENGTH)
 
     def __init__(self, config: Config) -> None:
         self._max_length = config[MAX_LENGTH]

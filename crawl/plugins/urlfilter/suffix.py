@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.urls.paths import path_and_query, paths_and_queries
 from crawl.urls.re2 import is_plain
-from crawl.urls.rule_lines import rule_lines
+from crawl.urls.rule_lines import rule_lines, rule_properties
 
-FILE: Property[str] = file(
-    "urlfilter.suffix.file", "suffix-urlfilter.txt", "Rules of the suffix filter."
-)
-RULES: Property[str] = text(
-    "urlfilter.suffix.rules", "", "Rules of the suffix filter, instead of the file's."
-)
+FILE, RULES = rule_properties("urlfilter.suffix", "suffix-urlfilter.txt", "suffix filter")
 
 _FLAGS = frozenset("IP")
 
 
 class SuffixURLFilter(URLFilter):
     """Flag I ignores letter case, P looks at the path alone, without the query."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         self._rejects_listed = True

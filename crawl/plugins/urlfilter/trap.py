@@ -5,54 +5,54 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, integer
+from crawl.config import Config, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.repeated_segments import may_repeat
 from crawl.plugins.urlfilter.years import YearRange
 from crawl.urls.columns import column_bytes
 from crawl.urls.paths import path_and_query
 
-MAX_REPEATS: Property[int] = integer(
+MAX_REPEATS = integer(
     "urlfilter.trap.max.repeats",
     2,
     "How often one folder or file name may stand in a path; numbers do not count. 0: any.",
     unit="times",
     minimum=0,
 )
-MAX_DEPTH: Property[int] = integer(
+MAX_DEPTH = integer(
     "urlfilter.trap.max.depth",
     20,
     "Most folders and file names in a path; 0: any.",
     unit="segments",
     minimum=0,
 )
-MAX_PARAMETERS: Property[int] = integer(
+MAX_PARAMETERS = integer(
     "urlfilter.trap.max.parameters",
     20,
     "Most parameters in a query; 0: any.",
     unit="parameters",
     minimum=0,
 )
-MAX_DATES: Property[int] = integer(
+MAX_DATES = integer(
     "urlfilter.trap.max.dates",
     3,
     "Most dates (2024/05, 2024-05-17) in a URL; 0: any.",
     unit="dates",
     minimum=0,
 )
-MIN_YEAR: Property[int] = integer(
+MIN_YEAR = integer(
     "urlfilter.trap.min.year",
     1800,
     "Dates of an earlier year are a calendar's endless past; 0: none is.",
     minimum=0,
     maximum=2999,
 )
-MAX_YEAR: Property[int] = integer(
+MAX_YEAR = integer(
     "urlfilter.trap.max.year",
     2040,
     "Dates of a later year are a calendar's endless future; 0: none is.",
@@ -71,11 +71,6 @@ _DATE_PARAMETER_BEGINNING = r"[?&][A-Za-z_-]*(?i:date|day|week|month|year|calend
 
 class TrapURLFilter(URLFilter):
     """Every limit is a property; the reason names the one that was passed."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (
-        *(MAX_REPEATS, MAX_DEPTH, MAX_PARAMETERS),
-        *(MAX_DATES, MIN_YEAR, MAX_YEAR),
-    )
 
     def __init__(self, config: Config) -> None:
         self._max_repeats = config[MAX_REPEATS]

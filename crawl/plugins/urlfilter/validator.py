@@ -4,14 +4,14 @@ have: two labels or more, and a top-level domain of letters."""
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.urlfilter import URLFilter
-from crawl.plugins.urlfilter.lengths import are_within
+from crawl.urls.columns import are_within
 from crawl.urls.re2 import ColumnSearch, is_plain
 
 _CHARACTER = r"[A-Za-z0-9._~!$&'()*+,;=:@-]|%[0-9A-Fa-f]{2}"
@@ -36,8 +36,6 @@ _LONGEST_HOST_NAME = 253  # RFC 1035, without the last dot
 class ValidatorURLFilter(URLFilter):
     """Says which part is not sound."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = ()
-
     def __init__(self, config: Config) -> None:
         self._search = ColumnSearch.of([_URL])
 
@@ -56,8 +54,7 @@ class ValidatorURLFilter(URLFilter):
             return None
         sound = self._search.found(urls)
         believed = pc.and_(
-            is_plain(urls),
-            pc.or_(pc.invert(sound), are_within(urls, _LONGEST_HOST_NAME)),
+            is_plain(urls), pc.or_(pc.invert(sound), are_within(urls, _LONGEST_HOST_NAME))
         )
         verdict: pa.Array[Any] = pc.if_else(believed, sound, None)
         return verdict

@@ -4,13 +4,13 @@ answer, and back again for the index. To be put before `basic`, which drops frag
 from __future__ import annotations
 
 import re
-from typing import Any, ClassVar
+from typing import Any
 from urllib.parse import unquote
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 
 _PARAMETER = "_escaped_fragment_="
@@ -22,8 +22,6 @@ _UNTOUCHED = {True: rf"[?&]{_PARAMETER}", False: "#!"}
 
 class AjaxURLNormalizer(URLNormalizer):
     """Forward in every scope but `indexer`, backward in that."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = ()
 
     def __init__(self, config: Config) -> None:
         """There is nothing to configure."""

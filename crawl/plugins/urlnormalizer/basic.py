@@ -5,16 +5,16 @@ from __future__ import annotations
 
 import re
 from itertools import product
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property, boolean
+from crawl.config import Config, boolean
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.urls.parse import URL, parse, serialize
 
-TRIM_TRAILING_DOT: Property[bool] = boolean(
+TRIM_TRAILING_DOT = boolean(
     "urlnormalizer.basic.host.trim-trailing-dot",
     False,
     "Whether `example.com.` becomes `example.com`.",
@@ -61,8 +61,6 @@ _NORMAL = rf"\Ahttps?://{_HOST}(?::(?:{_PORT}))?/(?:{_SEGMENT}/)*(?:{_SEGMENT})?
 
 class BasicURLNormalizer(URLNormalizer):
     """Makes every URL canonical; whatever is not http, https, ftp or file is no URL."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (TRIM_TRAILING_DOT,)
 
     def __init__(self, config: Config) -> None:
         self._trim_trailing_dot = config[TRIM_TRAILING_DOT]

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any
 
 import pyarrow as pa
 
-from crawl.config import Config, Property, file, text
+from crawl.config import Config, file, text
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.urls.dust import DustRule, HostDust
 from crawl.urls.dust_lines import read_dust_line
-from crawl.urls.hosts import hosts_of
+from crawl.urls.hosts import decide_by_host
 from crawl.urls.parse import parse, serialize
 from crawl.urls.rule_lines import rule_lines
 
-FILE: Property[str] = file(
+FILE = file(
     "urlnormalizer.dust.file",
     "dust-urlnormalizer.txt",
     "Rules of the dust normalizer; `crawl dust --apply` writes such a file.",
 )
-RULES: Property[str] = text(
-    "urlnormalizer.dust.rules", "", "Rules of the dust normalizer, instead of the file's."
-)
+RULES = text("urlnormalizer.dust.rules", "", "Rules of the dust normalizer, instead of the file's.")
 
 
 class DustURLNormalizer(URLNormalizer):
     """Drops parameters, index names and slashes, and lowers the case of paths, where a host's
     rules say so. Comes after `basic`, whose normal form it keeps."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
 
     def __init__(self, config: Config) -> None:
         rules: dict[str, list[DustRule]] = {}
@@ -46,7 +42,4 @@ class DustURLNormalizer(URLNormalizer):
         return url if clean == found else serialize(clean)
 
     def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
-        hosts = hosts_of(urls).dictionary_encode()
-        distinct = cast("list[str | None]", hosts.dictionary.to_pylist())
-        lacking = pa.array([host not in self._by_host for host in distinct], pa.bool_())
-        return lacking.take(hosts.indices).fill_null(True)
+        return decide_by_host(urls, lambda host: host not in self._by_host)

@@ -2,56 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from crawl.plugins.urlnormalizer.host_table import HostTableNormalizer
+from crawl.urls.host_rules import rule_host
+from crawl.urls.parse import URL
+from crawl.urls.rule_lines import RuleLine, rule_properties
 
-import pyarrow as pa
-
-from crawl.config import Config, Property, file, text
-from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
-from crawl.plugins.urlnormalizer.host_table import HostTable, canonical_host
-from crawl.urls.parse import parse, serialize
-from crawl.urls.rule_lines import RuleLine, rule_lines
-
-FILE: Property[str] = file(
-    "urlnormalizer.hosts.file", "host-urlnormalizer.txt", "Rules of the host normalizer."
-)
-RULES: Property[str] = text(
-    "urlnormalizer.hosts.rules", "", "Rules of the host normalizer, instead of the file's."
-)
+FILE, RULES = rule_properties("urlnormalizer.hosts", "host-urlnormalizer.txt", "host normalizer")
 
 
-class HostURLNormalizer(URLNormalizer):
+class HostURLNormalizer(HostTableNormalizer):
     """Replaces hosts by their targets, and targets by theirs; a circle is left alone."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
+    rules = (FILE, RULES)
 
-    def __init__(self, config: Config) -> None:
-        self._targets = _Targets(rule_lines(config, FILE, RULES))
+    def read_value(self, line: RuleLine, value: str) -> str:
+        return rule_host(line, value)
 
-    def normalize(self, url: str, scope: Scope) -> str | None:
-        found = parse(url)
-        if found is None:
-            return url
-        target = self._final(found.host)
-        return url if target == found.host else serialize(found._replace(host=target))
-
-    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
-        return self._targets.lacks(urls)
-
-    def _final(self, host: str) -> str:
-        seen = {host}
-        target = host
-        while (following := self._targets.get(target)) is not None and following != target:
+    def changed(self, url: URL, value: str) -> URL:
+        seen = {url.host}
+        target = url.host
+        while (following := self.value_of(target)) is not None and following != target:
             if following in seen:
-                return host
+                return url
             seen.add(following)
             target = following
-        return target
-
-
-class _Targets(HostTable):
-    def value(self, line: RuleLine, value: str) -> str:
-        target = canonical_host(value)
-        if target is None:
-            raise line.wrong(f"{value!r} is not a host")
-        return target
+        return url if target == url.host else url._replace(host=target)

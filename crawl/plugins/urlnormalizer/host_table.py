@@ -1,63 +1,58 @@
-"""Rules by host: lines `host value` or `*.domain value`, the format that the normalizers
-host, protocol and slash share."""
+"""The base of normalizers whose rules are by host: lines `host value` or `*.domain value`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, ClassVar, cast
+from abc import abstractmethod
+from typing import Any, ClassVar
 
 import pyarrow as pa
 
-from crawl.urls.hosts import hosts_of
-from crawl.urls.parse import host_of
-from crawl.urls.rule_lines import RuleLine
-
-_ANY_SUBDOMAIN = "*."
-
-
-def canonical_host(text: str) -> str | None:
-    """A host as people write it, in the spelling that URLs have."""
-    return host_of(f"http://{text}/") if text and not set(text) & set("/?#@:\\") else None
+from crawl.config import Config, Property
+from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
+from crawl.urls.host_rules import nearest, rule_host
+from crawl.urls.hosts import decide_by_host
+from crawl.urls.parse import URL, parse, serialize
+from crawl.urls.rule_lines import RuleLine, rule_lines
 
 
-class HostTable:
-    """The value of each host: its own line's, else that of the longest `*.domain`."""
+class HostTableNormalizer(URLNormalizer):
+    """Changes the URLs of hosts that have a value: their own line's, else that of the longest
+    `*.domain`."""
 
+    rules: ClassVar[tuple[Property[str], Property[str]]]
+    """The two places where the lines may stand."""
     wildcard_includes_domain: ClassVar[bool] = False
     """Whether `*.domain` is also for the domain itself."""
 
-    def __init__(self, lines: Iterable[RuleLine]) -> None:
+    def __init__(self, config: Config) -> None:
         self._by_host: dict[str, str] = {}
-        for line in lines:
+        for line in rule_lines(config, *self.rules):
             words = line.text.split()
             if len(words) != 2:
                 raise line.wrong("expected a host (or *.domain) and a value")
             name, value = words
-            wildcard = name.startswith(_ANY_SUBDOMAIN)
-            host = canonical_host(name.removeprefix(_ANY_SUBDOMAIN))
-            if host is None:
-                raise line.wrong(f"{name!r} is not a host")
-            self._by_host[_ANY_SUBDOMAIN + host if wildcard else host] = self.value(line, value)
+            self._by_host[rule_host(line, name)] = self.read_value(line, value)
 
-    def value(self, line: RuleLine, value: str) -> str:
-        """Checks a value; raises line.wrong(…) where it cannot be meant."""
-        return value
+    @abstractmethod
+    def read_value(self, line: RuleLine, value: str) -> str:
+        """The value as it is used; raises line.wrong(…) where it cannot be meant."""
 
-    def get(self, host: str) -> str | None:
+    @abstractmethod
+    def changed(self, url: URL, value: str) -> URL:
+        """The URL as the value of its host wants it."""
+
+    def value_of(self, host: str) -> str | None:
         """The value for the host, or None."""
-        if host in self._by_host:
-            return self._by_host[host]
-        rest = host if self.wildcard_includes_domain else host.partition(".")[2]
-        while rest:
-            found = self._by_host.get(_ANY_SUBDOMAIN + rest)
-            if found is not None:
-                return found
-            rest = rest.partition(".")[2]
-        return None
+        includes_domain = self.wildcard_includes_domain
+        return nearest(self._by_host, host, wildcard_includes_domain=includes_domain)
 
-    def lacks(self, urls: pa.Array[Any]) -> pa.Array[Any]:
-        """True for each URL of a column whose host has no value here."""
-        hosts = hosts_of(urls).dictionary_encode()
-        distinct = cast("list[str]", hosts.dictionary.to_pylist())
-        lacking = pa.array([self.get(host) is None for host in distinct], pa.bool_())
-        return lacking.take(hosts.indices).fill_null(True)
+    def normalize(self, url: str, scope: Scope) -> str | None:
+        found = parse(url)
+        value = None if found is None else self.value_of(found.host)
+        if found is None or value is None:
+            return url
+        changed = self.changed(found, value)
+        return url if changed == found else serialize(changed)
+
+    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
+        return decide_by_host(urls, lambda host: host is None or self.value_of(host) is None)

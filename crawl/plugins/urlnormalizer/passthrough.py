@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 
 
 class PassURLNormalizer(URLNormalizer):
     """Leaves every text as it is."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = ()
 
     def __init__(self, config: Config) -> None:
         """There is nothing to configure."""

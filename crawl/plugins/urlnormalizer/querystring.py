@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, Property
+from crawl.config import Config
 from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
 from crawl.urls.columns import column_bytes
 
@@ -15,8 +15,6 @@ from crawl.urls.columns import column_bytes
 class QuerystringURLNormalizer(URLNormalizer):
     """Sorts parameters by name. Those of one name keep their order, because servers read
     something into it."""
-
-    properties: ClassVar[tuple[Property[Any], ...]] = ()
 
     def __init__(self, config: Config) -> None:
         """There is nothing to configure."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import PurePath
-from typing import Any, ClassVar
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -14,18 +14,12 @@ from crawl.plugins.urlnormalizer.regex_file import read_rules
 from crawl.plugins.urlnormalizer.substitution import Substitution
 from crawl.urls.re2 import ColumnSearch, is_plain
 
-FILE: Property[str] = file(
-    "urlnormalizer.regex.file", "regex-normalize.xml", "Rules of the regex normalizer."
-)
+FILE = file("urlnormalizer.regex.file", "regex-normalize.xml", "Rules of the regex normalizer.")
 FILES_BY_SCOPE: dict[Scope, Property[str]] = {
-    scope: file(
-        f"urlnormalizer.regex.file.{scope}",
-        FILE,
-        f"The same, in the scope {scope}.",
-    )
+    scope: file(f"urlnormalizer.regex.file.{scope}", FILE, f"The same, in the scope {scope}.")
     for scope in Scope
 }
-MAX_LENGTH: Property[int] = integer(
+MAX_LENGTH = integer(
     "urlnormalizer.regex.max.length",
     8192,
     "Longer URLs are not matched against the rules: a regular expression may take very long.",
@@ -42,8 +36,6 @@ class RegexURLNormalizer(URLNormalizer):
     A URL on which the rules never settle is left alone, so that the plugin is idempotent
     whatever the rules are.
     """
-
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, *FILES_BY_SCOPE.values(), MAX_LENGTH)
 
     def __init__(self, config: Config) -> None:
         self._max_length = config[MAX_LENGTH]

@@ -2,59 +2,36 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from crawl.plugins.urlnormalizer.host_table import HostTableNormalizer
+from crawl.urls.parse import URL
+from crawl.urls.rule_lines import RuleLine, rule_properties
 
-import pyarrow as pa
-
-from crawl.config import Config, Property, file, text
-from crawl.interfaces.urlnormalizer import Scope, URLNormalizer
-from crawl.plugins.urlnormalizer.host_table import HostTable
-from crawl.urls.parse import parse, serialize
-from crawl.urls.rule_lines import RuleLine, rule_lines
-
-FILE: Property[str] = file(
-    "urlnormalizer.slashes.file", "slashes.txt", "Rules of the slash normalizer."
-)
-RULES: Property[str] = text(
-    "urlnormalizer.slashes.rules", "", "Rules of the slash normalizer, instead of the file's."
-)
+FILE, RULES = rule_properties("urlnormalizer.slashes", "slashes.txt", "slash normalizer")
 
 _ADD, _REMOVE = "+", "-"
 _EXTENSION_LENGTH = 6
 
 
-class SlashURLNormalizer(URLNormalizer):
+class SlashURLNormalizer(HostTableNormalizer):
     """Adds a slash to paths that have no extension, or takes slashes from the end of any
     path but the root."""
 
-    properties: ClassVar[tuple[Property[Any], ...]] = (FILE, RULES)
+    rules = (FILE, RULES)
 
-    def __init__(self, config: Config) -> None:
-        self._signs = _Signs(rule_lines(config, FILE, RULES))
+    def read_value(self, line: RuleLine, value: str) -> str:
+        if value not in (_ADD, _REMOVE):
+            raise line.wrong(f"expected + or -, got {value!r}")
+        return value
 
-    def normalize(self, url: str, scope: Scope) -> str | None:
-        found = parse(url)
-        sign = self._signs.get(found.host) if found else None
-        if found is None or sign is None:
-            return url
-        path = found.path
-        if sign == _REMOVE:
+    def changed(self, url: URL, value: str) -> URL:
+        path = url.path
+        if value == _REMOVE:
             path = path.rstrip("/") or "/"
         elif not path.endswith("/") and not _has_extension(path):
             path += "/"
-        return url if path == found.path else serialize(found._replace(path=path))
-
-    def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
-        return self._signs.lacks(urls)
+        return url if path == url.path else url._replace(path=path)
 
 
 def _has_extension(path: str) -> bool:
     """By Nutch's measure: the last six characters hold a dot, and there are six."""
     return len(path) >= _EXTENSION_LENGTH and "." in path[-_EXTENSION_LENGTH:]
-
-
-class _Signs(HostTable):
-    def value(self, line: RuleLine, value: str) -> str:
-        if value not in (_ADD, _REMOVE):
-            raise line.wrong(f"expected + or -, got {value!r}")
-        return value

@@ -52,12 +52,12 @@ def _active(interface: Interface, config: Config) -> list[PluginLine] | None:
     if interface.name in CHAINED:
         return [
             _active_line(
-                ResolvedPlugin(each.interface, each.name, each.target),
+                each.plugin,
                 f"{each.position} in scope {each.scope}" if each.scope else str(each.position),
                 f"{each.property} ({each.origin})",
             )
             for each in describe(config)
-            if each.interface == interface.name
+            if each.plugin.interface == interface.name
         ]
     declared = _declared_properties().get(interface.setting)
     if declared is None:

@@ -36,13 +36,7 @@ FAILURE_KINDS: Final[dict[int, FailureKind]] = {
 }
 
 CONNECTION_LOST: Final = frozenset(
-    (
-        pycurl.E_PARTIAL_FILE,
-        pycurl.E_RECV_ERROR,
-        pycurl.E_GOT_NOTHING,
-        pycurl.E_SEND_ERROR,
-        92,
-    )
+    (pycurl.E_PARTIAL_FILE, pycurl.E_RECV_ERROR, pycurl.E_GOT_NOTHING, pycurl.E_SEND_ERROR, 92)
 )
 """Errors after which a body is not whole, once the head has come."""
 

@@ -48,10 +48,6 @@ class _PinnedConnection(HTTPConnection):
             super().putheader(header, *values)
 
 
-class _PlainConnection(_PinnedConnection):
-    """Without TLS."""
-
-
 class _SecureConnection(_PinnedConnection, HTTPSConnection):
     """With TLS."""
 
@@ -81,7 +77,7 @@ class PinnedAdapter(HTTPAdapter):
         # the rest is the same for all: 25 names are not sorted for every page
         self.poolmanager.key_fn_by_scheme = dict.fromkeys(("http", "https"), partial(_pool_key))
         self.poolmanager.pool_classes_by_scheme = {
-            "http": _aging_pool(HTTPConnectionPool, _PlainConnection, monotonic),
+            "http": _aging_pool(HTTPConnectionPool, _PinnedConnection, monotonic),
             "https": _aging_pool(HTTPSConnectionPool, _SecureConnection, monotonic),
         }
 

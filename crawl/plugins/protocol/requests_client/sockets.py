@@ -97,7 +97,7 @@ CURRENT = _CurrentTransfer()
 """The watch of the transfer that this thread runs."""
 
 
-class _TimedSocket(socket.socket):
+class WatchedSocket(socket.socket):
     """A socket that waits no longer than the watch of its thread allows."""
 
     def settimeout(self, value: float | None) -> None:
@@ -127,11 +127,7 @@ class _TimedSocket(socket.socket):
             super().settimeout(seconds)
 
 
-class WatchedSocket(_TimedSocket):
-    """Without TLS."""
-
-
-class WatchedSSLSocket(_TimedSocket, ssl.SSLSocket):
+class WatchedSSLSocket(WatchedSocket, ssl.SSLSocket):
     """With TLS. A connection that ends without TLS having said so may have been cut by
     anybody: that is no end of a body (RFC 9112, 9.8), though Python takes it for one."""
 

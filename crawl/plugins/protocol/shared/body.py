@@ -33,23 +33,14 @@ _MAX_PIECES = 1000
 """When there are more pieces they are joined: a piece of two bytes takes fifty."""
 
 
-def is_incomplete_page(code: int, truncated: Truncation) -> bool:
-    """Whether a response is a failure because it is a page whose body broke off."""
-    return truncated is Truncation.DISCONNECT and 200 <= code < 300
-
-
 _TRUNCATION_BY_FAULT = {
     FailureKind.BAD_ENCODING: Truncation.DISCONNECT,
     FailureKind.DISCONNECTED: Truncation.DISCONNECT,
     FailureKind.MALFORMED_RESPONSE: Truncation.DISCONNECT,
     FailureKind.LOW_SPEED: Truncation.TIME,
 }
-
-
-def truncation_by_fault(code: int, fault: FailureKind) -> Truncation | None:
-    """How a response is marked whose body failed after its head had come; None where that is
-    a failure of the whole: it is a page, or the fault is not one of the body."""
-    return _TRUNCATION_BY_FAULT.get(fault) if code >= 300 else None
+"""How a response is marked whose body failed after its head had come; no other fault is one of
+the body."""
 
 
 class Body:
@@ -107,10 +98,17 @@ class Body:
             unfinished = any(not each.finished for each in self._decoders)
             self.truncated = Truncation.DISCONNECT if unfinished else Truncation.WHOLE
 
-    @property
-    def broke_off_message(self) -> str:
-        """The message of the failure of a body that broke off."""
-        return f"the body broke off after {self.wire_bytes} bytes"
+    def judged(
+        self, code: int, fault: FailureKind | None, message: str
+    ) -> tuple[FailureKind | None, str]:
+        """What is wrong with a response of that code for which `fault`, or nothing, was found. A
+        page whose body failed is a failure; of others only the head matters."""
+        if fault is not None and code >= 300 and fault in _TRUNCATION_BY_FAULT:
+            self.truncated = _TRUNCATION_BY_FAULT[fault]
+            return None, message
+        if fault is None and self.truncated is Truncation.DISCONNECT and 200 <= code < 300:
+            return FailureKind.DISCONNECTED, f"the body broke off after {self.wire_bytes} bytes"
+        return fault, message
 
     def content(self) -> bytes:
         if self._blocks is not None:

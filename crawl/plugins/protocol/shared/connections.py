@@ -8,28 +8,27 @@ from pathlib import Path
 
 import certifi
 
-from crawl.config import Config, Property, boolean, duration, integer, text
+from crawl.config import Config, boolean, duration, integer, text
 from crawl.errors import ConfigError
 
-TLS_CHECK: Property[bool] = boolean(
+TLS_CHECK = boolean(
     "http.tls.certificates.check", True, "Refuse servers whose certificate cannot be verified."
 )
-TLS_CA_FILE: Property[str] = text(
+TLS_CA_FILE = text(
     "http.tls.ca.file",
     "",
     "PEM file of the authorities to trust; empty: the machine's, or certifi's where it has none.",
 )
-USE_HTTP2: Property[bool] = boolean("http.useHttp2", False, "Offer HTTP/2 to https servers.")
-MAX_IDLE: Property[int] = integer(
+USE_HTTP2 = boolean("http.useHttp2", False, "Offer HTTP/2 to https servers.")
+MAX_IDLE = integer(
     "http.connections.max.idle", 256, "Connections kept while no request uses them.", minimum=0
 )
-IDLE_TIME: Property[float] = duration(
+IDLE_TIME = duration(
     "http.connections.idle.time",
     60,
     "Longest time a connection is kept; a server that announces a shorter one is believed.",
     unit="s",
 )
-CONNECTION_PROPERTIES = (TLS_CHECK, TLS_CA_FILE, USE_HTTP2, MAX_IDLE, IDLE_TIME)
 
 
 @dataclass(frozen=True, slots=True)

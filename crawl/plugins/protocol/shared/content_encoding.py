@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import sys
 import zlib
+from abc import abstractmethod
 from collections.abc import Callable
-from typing import Protocol
 
 import brotli
 
@@ -33,28 +33,26 @@ class BadEncoding(Exception):
     """The bytes are not what their encoding says."""
 
 
-class Decoder(Protocol):
+class Decoder:
     """Decodes one encoding."""
 
-    more: bool
+    more = False
     """Whether another call would produce output without further input."""
-    finished: bool
+    finished = False
     """Whether the end that the encoding marks has been read."""
+    _rest = b""
 
+    @abstractmethod
     def decode(self, data: bytes, max_bytes: int) -> bytes:
         """Decodes to at most about `max_bytes` bytes; BadEncoding where the data is invalid."""
-        ...
 
 
-class ZlibDecoder:
+class ZlibDecoder(Decoder):
     """gzip, of one or more members, or deflate, with its wrapper or without."""
 
     def __init__(self, *, gzip: bool) -> None:
         self._gzip = gzip
         self._inner = zlib.decompressobj(31) if gzip else None
-        self._rest = b""
-        self.more = False
-        self.finished = False
 
     def decode(self, data: bytes, max_bytes: int) -> bytes:
         data = self._rest + data if self._rest else data
@@ -92,13 +90,11 @@ class ZlibDecoder:
         return True
 
 
-class BrotliDecoder:
+class BrotliDecoder(Decoder):
     """br."""
 
     def __init__(self) -> None:
         self._inner = brotli.Decompressor()
-        self.more = False
-        self.finished = False
 
     def decode(self, data: bytes, max_bytes: int) -> bytes:
         if self.finished:
@@ -115,14 +111,11 @@ class BrotliDecoder:
         return piece
 
 
-class ZstdDecoder:
+class ZstdDecoder(Decoder):
     """zstd, of one or more frames."""
 
     def __init__(self) -> None:
         self._inner = zstd.ZstdDecompressor(options=_ZSTD_WINDOW)
-        self._rest = b""
-        self.more = False
-        self.finished = False
 
     def decode(self, data: bytes, max_bytes: int) -> bytes:
         data = self._rest + data if self._rest else data

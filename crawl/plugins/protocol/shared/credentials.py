@@ -5,11 +5,11 @@ from __future__ import annotations
 import base64
 from dataclasses import dataclass
 
-from crawl.config import Config, Property, file
+from crawl.config import Config, file
 from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.rule_lines import RuleLine, rule_lines
 
-AUTH_FILE: Property[str] = file(
+AUTH_FILE = file(
     "http.auth.file",
     "",
     "Credentials: lines of a host or *.domain and `basic USER PASSWORD`, `digest USER PASSWORD`"

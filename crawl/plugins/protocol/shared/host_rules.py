@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Generic, TypeVar
 
-from crawl.urls.parse import host_of
+from crawl.urls.host_rules import nearest, rule_host
 from crawl.urls.rule_lines import RuleLine
 
 T = TypeVar("T")
-
-_NOT_IN_A_HOST = frozenset("/?#@\\")
 
 
 class HostRules(Generic[T]):
@@ -27,23 +25,12 @@ class HostRules(Generic[T]):
         if pattern == "*":
             self._values["*"] = value
             return
-        host = host_of(f"http://{pattern.removeprefix('*.')}/")
-        if host is None or _NOT_IN_A_HOST & set(pattern):
-            raise line.wrong(f"{pattern!r} is not a host, *.domain or *")
-        self._values[f"*.{host}" if pattern.startswith("*.") else host] = value
+        host = rule_host(line, pattern, "a host, *.domain or *", may_have_colon=True)
+        self._values[host] = value
 
     def values(self) -> Iterable[T]:
         return self._values.values()
 
     def get(self, host: str) -> T | None:
-        if not self._values:
-            return None
-        found = self._values.get(host)
-        if found is not None:
-            return found
-        while "." in host:
-            host = host.partition(".")[2]
-            found = self._values.get(f"*.{host}")
-            if found is not None:
-                return found
-        return self._values.get("*")
+        found = nearest(self._values, host)
+        return self._values.get("*") if found is None else found

@@ -5,59 +5,44 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
-from crawl.config import Config, Property, duration, integer, size
+from crawl.config import Config, duration, integer, size
 
-TIMEOUT: Property[float] = duration(
+TIMEOUT = duration(
     "http.timeout", 10_000, "Longest wait for a server, in each of its forms below.", unit="ms"
 )
-CONNECT_TIMEOUT: Property[float] = duration(
+CONNECT_TIMEOUT = duration(
     "http.connect.timeout", TIMEOUT, "Longest wait for a connection, TLS included.", unit="ms"
 )
-FIRST_BYTE_TIMEOUT: Property[float] = duration(
+FIRST_BYTE_TIMEOUT = duration(
     "http.first.byte.timeout",
     TIMEOUT,
     "Longest wait for the first byte of an answer once it is asked for.",
     unit="ms",
 )
-LOW_SPEED_TIME: Property[float] = duration(
-    "http.low.speed.time",
-    TIMEOUT,
-    "An answer that is too slow for so long is given up.",
-    unit="ms",
+LOW_SPEED_TIME = duration(
+    "http.low.speed.time", TIMEOUT, "An answer that is too slow for so long is given up.", unit="ms"
 )
-LOW_SPEED_LIMIT: Property[int] = integer(
+LOW_SPEED_LIMIT = integer(
     "http.low.speed.limit",
     10,
     "What is too slow; 0: only what stands still.",
     unit="bytes/s",
     minimum=0,
 )
-TIME_LIMIT: Property[float] = duration(
+TIME_LIMIT = duration(
     "http.time.limit",
     120,
     "Longest time for a whole document, which is truncated there; -1: none.",
     unit="s",
     minimum=-1,
 )
-CONTENT_LIMIT: Property[int] = size(
+CONTENT_LIMIT = size(
     "http.content.limit",
     1024 * 1024,
     "Longest body, on the wire and unpacked; the rest is cut off; -1: none.",
     minimum=-1,
 )
-HEADER_LIMIT: Property[int] = size(
-    "http.header.limit", 64 * 1024, "Longest header of an answer.", minimum=1024
-)
-LIMIT_PROPERTIES = (
-    TIMEOUT,
-    CONNECT_TIMEOUT,
-    FIRST_BYTE_TIMEOUT,
-    LOW_SPEED_TIME,
-    LOW_SPEED_LIMIT,
-    TIME_LIMIT,
-    CONTENT_LIMIT,
-    HEADER_LIMIT,
-)
+HEADER_LIMIT = size("http.header.limit", 64 * 1024, "Longest header of an answer.", minimum=1024)
 
 _NEVER = 365 * 24 * 3600.0
 

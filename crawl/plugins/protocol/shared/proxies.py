@@ -10,42 +10,31 @@ from __future__ import annotations
 from itertools import count
 from urllib.parse import quote
 
-from crawl.config import Config, Property, choice, file, integer, string_list, text
+from crawl.config import Config, choice, file, integer, string_list, text
 from crawl.errors import ConfigError
 from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.parse import parse
 from crawl.urls.rule_lines import RuleLine, rule_lines
 from crawl.urls.servers import Server
 
-PROXY_HOST: Property[str] = text("http.proxy.host", "", "Proxy of all requests; empty: none.")
-PROXY_PORT: Property[int] = integer("http.proxy.port", 8080, "Its port.", minimum=1, maximum=65535)
-PROXY_TYPE: Property[str] = choice(
-    "http.proxy.type", "HTTP", ("HTTP", "SOCKS"), "What the proxy speaks."
-)
-PROXY_USERNAME: Property[str] = text("http.proxy.username", "", "User of the proxy; empty: none.")
-PROXY_PASSWORD: Property[str] = text(
+PROXY_HOST = text("http.proxy.host", "", "Proxy of all requests; empty: none.")
+PROXY_PORT = integer("http.proxy.port", 8080, "Its port.", minimum=1, maximum=65535)
+PROXY_TYPE = choice("http.proxy.type", "HTTP", ("HTTP", "SOCKS"), "What the proxy speaks.")
+PROXY_USERNAME = text("http.proxy.username", "", "User of the proxy; empty: none.")
+PROXY_PASSWORD = text(
     "http.proxy.password",
     "",
     "Password of that user. Better in crawl-site.toml than by -D, which others can see in the list"
     " of processes.",
 )
-PROXY_EXCEPTIONS: Property[tuple[str, ...]] = string_list(
+PROXY_EXCEPTIONS = string_list(
     "http.proxy.exception.list", (), "Hosts and *.domains that are asked without a proxy."
 )
-PROXY_FILE: Property[str] = file(
+PROXY_FILE = file(
     "http.proxy.file",
     "",
     "Proxies by rule: lines of `http:`, `https:`, a host, *.domain or *, and one or more proxy"
     " URLs to use in turn, or `direct`; empty: none.",
-)
-PROXY_PROPERTIES = (
-    PROXY_HOST,
-    PROXY_PORT,
-    PROXY_TYPE,
-    PROXY_USERNAME,
-    PROXY_PASSWORD,
-    PROXY_EXCEPTIONS,
-    PROXY_FILE,
 )
 
 _SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
@@ -71,9 +60,7 @@ class ProxyRules:
     def __init__(self, config: Config) -> None:
         self._hosts: HostRules[_ProxyRotation] = HostRules()
         self._schemes: dict[str, _ProxyRotation] = {}
-        self._default = (
-            _ProxyRotation((single,)) if (single := _single_proxy(config)) else _ProxyRotation(())
-        )
+        self._default = _ProxyRotation(_single_proxy(config))
         for line in rule_lines(config, PROXY_FILE) if config[PROXY_FILE] else ():
             self._add(line)
         for entry in config[PROXY_EXCEPTIONS]:
@@ -118,9 +105,10 @@ def _checked_url(line: RuleLine, text: str) -> str:
     return text.removesuffix("/")
 
 
-def _single_proxy(config: Config) -> str:
+def _single_proxy(config: Config) -> tuple[str, ...]:
+    """The proxy of all requests, where there is one."""
     if not config[PROXY_HOST]:
-        return ""
+        return ()
     user = quote(config[PROXY_USERNAME], safe="")
     password = quote(config[PROXY_PASSWORD], safe="")
     userinfo = f"{user}:{password}@" if user else ""
@@ -128,4 +116,4 @@ def _single_proxy(config: Config) -> str:
     proxy = f"{scheme}://{userinfo}{config[PROXY_HOST]}:{config[PROXY_PORT]}"
     if parse(proxy) is None:
         raise ConfigError(f"{PROXY_HOST.name}: {config[PROXY_HOST]!r} is not a host")
-    return proxy
+    return (proxy,)

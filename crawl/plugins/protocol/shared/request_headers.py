@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from itertools import count
 
-from crawl.config import Config, Property, boolean, file, text
+from crawl.config import Config, boolean, file, text
 from crawl.errors import ConfigError
 from crawl.interfaces.protocol import Headers, Request
 from crawl.masking import masked_head
@@ -14,69 +14,48 @@ from crawl.plugins.protocol.shared.host_rules import HostRules
 from crawl.urls.rule_lines import rule_lines
 from crawl.version import __version__
 
-AGENT_NAME: Property[str] = text(
-    "http.agent.name", "", "Name of the crawler, told to every server; must be set."
-)
-AGENT_VERSION: Property[str] = text(
+AGENT_NAME = text("http.agent.name", "", "Name of the crawler, told to every server; must be set.")
+AGENT_VERSION = text(
     "http.agent.version", f"Nutria-{__version__}", "Version of the crawler, told after its name."
 )
-AGENT_DESCRIPTION: Property[str] = text(
-    "http.agent.description", "", "What the crawler is for, told in brackets."
-)
-AGENT_URL: Property[str] = text("http.agent.url", "", "A page about the crawler, told in brackets.")
-AGENT_ROTATE: Property[bool] = boolean(
+AGENT_DESCRIPTION = text("http.agent.description", "", "What the crawler is for, told in brackets.")
+AGENT_URL = text("http.agent.url", "", "A page about the crawler, told in brackets.")
+AGENT_ROTATE = boolean(
     "http.agent.rotate",
     False,
     "Tell the agents of http.agent.rotate.file in turn, one a request, instead of our own;"
     " robots.txt rules are still those for http.agent.name.",
 )
-AGENT_ROTATE_FILE: Property[str] = file(
-    "http.agent.rotate.file", "agents.txt", "User agents, one a line."
-)
-AGENT_EMAIL: Property[str] = text(
+AGENT_ROTATE_FILE = file("http.agent.rotate.file", "agents.txt", "User agents, one a line.")
+AGENT_EMAIL = text(
     "http.agent.email", "", "Whom to write to; told in brackets and in the From header."
 )
-ACCEPT: Property[str] = text(
+ACCEPT = text(
     "http.accept",
     "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8",
     "The Accept header; empty: none.",
 )
-ACCEPT_LANGUAGE: Property[str] = text(
+ACCEPT_LANGUAGE = text(
     "http.accept.language",
     "en-us,en-gb,en;q=0.7,*;q=0.3",
     "The Accept-Language header; empty: none.",
 )
-CUSTOM_HEADERS: Property[str] = text(
+CUSTOM_HEADERS = text(
     "http.custom.headers",
     "",
     "Further headers of every request, `Name: value`, one a line. Values that look like"
     " credentials are sent but not stored.",
 )
-CONDITIONAL: Property[bool] = boolean(
+CONDITIONAL = boolean(
     "http.enable.if.modified.since.header",
     True,
     "Ask for a known page only if it changed (If-Modified-Since, If-None-Match).",
 )
-COOKIES: Property[bool] = boolean("http.enable.cookie.header", True, "Send cookies at all.")
-COOKIE_FILE: Property[str] = file(
+COOKIES = boolean("http.enable.cookie.header", True, "Send cookies at all.")
+COOKIE_FILE = file(
     "http.agent.host.cookie.file",
     "",
     "Cookies by host: lines of a host, *.domain or *, a tab and the cookie; empty: none.",
-)
-HEADER_PROPERTIES = (
-    AGENT_NAME,
-    AGENT_VERSION,
-    AGENT_DESCRIPTION,
-    AGENT_URL,
-    AGENT_EMAIL,
-    AGENT_ROTATE,
-    AGENT_ROTATE_FILE,
-    ACCEPT,
-    ACCEPT_LANGUAGE,
-    CUSTOM_HEADERS,
-    CONDITIONAL,
-    COOKIES,
-    COOKIE_FILE,
 )
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
