@@ -10,10 +10,7 @@ from crawl.fetcher.hand_over import KnownRobots, KnownServers
 from crawl.fetcher.task_spec import FetchTaskSpec
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.politeness import Politeness
-from crawl.fetcher.values.settings import (
-    FETCHER_QUEUE_MODE,
-    HTTP_REDIRECT_MAX,
-)
+from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, HTTP_REDIRECT_MAX
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.net.dns import HostResolver
 from crawl.rules.redirect import RedirectRules
@@ -53,9 +50,7 @@ def hooks_for_task(
         clock=spec.clock,
         rng=random.Random(file.part),
         accept_target=_url_acceptance(
-            spec.normalizers,
-            spec.filters,
-            fetched if config[HTTP_REDIRECT_MAX] > 0 else set(),
+            spec.normalizers, spec.filters, fetched if config[HTTP_REDIRECT_MAX] > 0 else set()
         ),
         why_redirect_dropped=RedirectRules.of(config).why_dropped,
         accept_listed=_url_acceptance(spec.list_normalizers, spec.list_filters, fetched)

@@ -300,12 +300,7 @@ class Pipeline:
             return None
 
     def _failed_document(
-        self,
-        content: Content,
-        parse: Parse,
-        counters: Counters,
-        kind: str = "",
-        charset: str = "",
+        self, content: Content, parse: Parse, counters: Counters, kind: str = "", charset: str = ""
     ) -> list[Document]:
         """The document of a page that could not be parsed; its bytes still have a signature."""
         counters[f"parse.{parse.status.value}"] += 1

@@ -189,8 +189,7 @@ def _outlinks(documents: Sequence[Document], kept: KeptLinks) -> pa.Array[Any]:
     ]
     _, anchors, rels, tags = zip(*links, strict=True) if links else ((),) * 4
     structs = pa.StructArray.from_arrays(
-        [kept.urls, _texts(anchors), _texts(rels), _texts(tags)],
-        fields=list(OUTLINKS.value_type),
+        [kept.urls, _texts(anchors), _texts(rels), _texts(tags)], fields=list(OUTLINKS.value_type)
     )
     offsets = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs).cast(OUTLINKS)

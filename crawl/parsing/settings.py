@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from crawl.config import Property, boolean, choice, duration, file, integer, size, string_list, text
 
 PLUGIN_PARSER: Property[tuple[str, ...]] = string_list(
@@ -21,9 +19,7 @@ PARSER_MAPPING_FILE: Property[str] = file(
     "Lines `type TAB parser…` that say which parsers are asked for a type, in which order.",
 )
 PARSEFILTER_ORDER: Property[tuple[str, ...]] = string_list(
-    "parsefilter.order",
-    ("language", "fields"),
-    "The parse filters, in the order they are asked.",
+    "parsefilter.order", ("language", "fields"), "The parse filters, in the order they are asked."
 )
 DB_SIGNATURE_CLASS: Property[str] = text(
     "db.signature.class", "md5", "The signature plugin, by name or as module:attr."
@@ -83,22 +79,4 @@ DB_PARSEMETA_TO_CRAWLDB: Property[tuple[str, ...]] = string_list(
 HTTP_AGENT_NAME: Property[str] = text(
     "http.agent.name", "", "Name of the crawler, told to every server; must be set."
 )
-PROPERTIES: tuple[Property[Any], ...] = (
-    PLUGIN_PARSER,
-    PARSER_MAPPING_FILE,
-    PARSEFILTER_ORDER,
-    DB_SIGNATURE_CLASS,
-    URLEXEMPTION_ORDER,
-    PARSER_TIMEOUT,
-    PARSER_MEMORY_LIMIT,
-    PARSER_SKIP_TRUNCATED,
-    PARSER_STORE_TEXT,
-    PARSER_MAIN_CONTENT,
-    PARSER_DEFAULT_CHARSET,
-    PARSER_SITEMAP_MAX_DEPTH,
-    PARSER_CACHING_POLICY,
-    MIME_TYPE_MAGIC,
-    PARSE_FILTER_URLS,
-    PARSE_NORMALIZE_URLS,
-    DB_PARSEMETA_TO_CRAWLDB,
-)
+PROPERTIES = tuple(each for each in list(globals().values()) if isinstance(each, Property))

@@ -19,9 +19,7 @@ from crawl.net.dns import HostResolver
 from crawl.urls.parse import scheme_of
 
 PLUGIN_PROTOCOL = string_list(
-    "plugin.protocol",
-    ("http",),
-    "The protocols; of several that speak a scheme the first is used.",
+    "plugin.protocol", ("http",), "The protocols; of several that speak a scheme the first is used."
 )
 
 

@@ -46,26 +46,14 @@ class HostTroubles:
         self._add(host, _Trouble(reason, now, until, base_s, gave_up=False, said=said))
 
     def give_up(
-        self,
-        host: str,
-        reason: str,
-        now: float,
-        until: float,
-        base_s: float = 0.0,
-        said: str = "",
+        self, host: str, reason: str, now: float, until: float, base_s: float = 0.0, said: str = ""
     ) -> None:
         """Notes that the host's URLs are returned unfetched. What it said before is remembered
         where nothing new was `said`."""
         self._add(host, _Trouble(reason, now, until, base_s, gave_up=True, said=said))
 
     def close(
-        self,
-        key: str,
-        hosts: Iterable[str],
-        reason: str,
-        now: float,
-        until: float,
-        said: str = "",
+        self, key: str, hosts: Iterable[str], reason: str, now: float, until: float, said: str = ""
     ) -> None:
         """Notes that a whole queue is returned unfetched, perhaps of several hosts."""
         self._closed[key] = reason, until, said

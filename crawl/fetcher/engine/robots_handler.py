@@ -157,11 +157,7 @@ class RobotsHandler:
         return {each: self._cross_part_redirects.get(each, "") for each in refused}
 
     def give_up(
-        self,
-        authority: str,
-        reason: str = "robots_deferred",
-        pause_s: float = 0.0,
-        said: str = "",
+        self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0, said: str = ""
     ) -> None:
         """Stops asking for these rules for now: their pages must not wait for them, and those
         of other hosts in the queue go on."""

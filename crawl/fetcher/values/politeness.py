@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from crawl.config import Config, duration, file, integer
+from crawl.config import Config, Property, duration, file, integer
 from crawl.config.properties import FETCHER_SERVER_DELAY
 from crawl.errors import ConfigError
 
@@ -35,10 +35,7 @@ FETCHER_MAX_CRAWL_DELAY = duration(
     minimum=-1,
 )
 FETCHER_THREADS_PER_QUEUE = integer(
-    "fetcher.threads.per.queue",
-    1,
-    "Requests to one server at the same time.",
-    minimum=1,
+    "fetcher.threads.per.queue", 1, "Requests to one server at the same time.", minimum=1
 )
 FETCHER_MAX_EXCEPTIONS_PER_QUEUE = integer(
     "fetcher.max.exceptions.per.queue",
@@ -57,16 +54,7 @@ FETCHER_HOST_DELAYS_FILE = file(
     "host-delays.txt",
     "Pauses of single hosts: `host seconds [requests at the same time]`, `*.domain` for all below.",
 )
-PROPERTIES = (
-    FETCHER_SERVER_MIN_DELAY,
-    FETCHER_SERVER_IP_DELAY,
-    FETCHER_MIN_CRAWL_DELAY,
-    FETCHER_MAX_CRAWL_DELAY,
-    FETCHER_THREADS_PER_QUEUE,
-    FETCHER_MAX_EXCEPTIONS_PER_QUEUE,
-    FETCHER_EXCEPTIONS_DELAY,
-    FETCHER_HOST_DELAYS_FILE,
-)
+PROPERTIES = tuple(each for each in list(globals().values()) if isinstance(each, Property))
 
 _LONGEST_BACK_OFF_S = 86_400.0
 

@@ -8,6 +8,7 @@ from enum import StrEnum
 
 from crawl.config import Config, boolean, choice, duration, integer, number, size, string_list, text
 from crawl.config.properties import FETCHER_THREADS_FETCH
+from crawl.config.property import Property
 from crawl.robots.answer import RobotsPolicy
 from crawl.rules.follow import FollowRules
 from crawl.urls.partition import PartitionMode
@@ -29,10 +30,7 @@ FETCHER_QUEUE_MODE = choice(
     "What makes a server: its host, its domain or its IP address.",
 )
 FETCHER_QUEUE_DEPTH = integer(
-    "fetcher.queue.depth.multiplier",
-    50,
-    "URLs waiting in memory, for each thread.",
-    minimum=1,
+    "fetcher.queue.depth.multiplier", 50, "URLs waiting in memory, for each thread.", minimum=1
 )
 FETCHER_STORE_CONTENT = boolean(
     "fetcher.store.content", True, "Keep the bytes of pages in the segment."
@@ -236,47 +234,7 @@ HTTP_ROBOTS_KEEP = duration(
     minimum=0,
     maximum=24,
 )
-PROPERTIES = (
-    FETCHER_QUEUE_MODE,
-    FETCHER_QUEUE_DEPTH,
-    FETCHER_STORE_CONTENT,
-    FETCHER_STORE_ROBOTS,
-    FETCHER_PARSE,
-    FETCHER_FOLLOW_DEPTH,
-    FETCHER_FOLLOW_LINKS,
-    FETCHER_FOLLOW_DIVISOR,
-    FETCHER_FOLLOW_IGNORE_EXTERNAL,
-    FETCHER_NORMALIZE_URLS,
-    FETCHER_FILTER_URLS,
-    FETCHER_TIMELIMIT,
-    FETCHER_TAIL_WAIT,
-    FETCHER_TAIL_SILENCE,
-    FETCHER_TAIL_CUT,
-    FETCHER_THROUGHPUT_THRESHOLD,
-    FETCHER_THROUGHPUT_RETRIES,
-    FETCHER_THROUGHPUT_CHECK_AFTER,
-    FETCHER_BANDWIDTH_TARGET,
-    FETCHER_BANDWIDTH_CHECK,
-    FETCHER_MAX_THREADS,
-    FETCHER_HANG,
-    FETCHER_CHECKPOINT_RECORDS,
-    FETCHER_CHECKPOINT_BYTES,
-    FETCHER_CHECKPOINT_SECONDS,
-    FETCHER_JOURNAL_SECONDS,
-    FETCHER_PROGRESS_INTERVAL,
-    HTTP_ROBOTS_ALLOWLIST,
-    HTTP_REDIRECT_MAX,
-    HTTP_REDIRECT_EXCEEDED_SKIP,
-    HTTP_AGENT_NAME,
-    HTTP_ROBOTS_AGENTS,
-    HTTP_ROBOTS_403_ALLOW,
-    HTTP_ROBOTS_DEFER,
-    HTTP_ROBOTS_DEFER_DELAY,
-    HTTP_ROBOTS_DEFER_RETRIES,
-    HTTP_ROBOTS_REDIRECT_MAX,
-    HTTP_ROBOTS_EXPIRE,
-    HTTP_ROBOTS_KEEP,
-)
+PROPERTIES = tuple(each for each in list(globals().values()) if isinstance(each, Property))
 
 
 _OWN_NAME = RobotsPolicy(("nutria",))
