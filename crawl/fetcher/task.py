@@ -40,8 +40,8 @@ from crawl.fetcher.reporting.task_monitor import (
     INTERRUPTED,
     PROGRESS,
     STOP,
+    TaskMonitor,
     claim_part,
-    monitor_task,
     pauses_of_previous_task,
 )
 from crawl.fetcher.task_hooks import hooks_for_task, listed_hosts
@@ -144,17 +144,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     lists = [each.path for each in spec.lists_of(file)]
     waiting = unfetched_followed(spec.segment, chunks, fetched)
     engine.resume(not_listed(waiting, spec.segment.child(GENERATE), lists))
-    with monitor_task(
-        spec.segment,
-        file,
-        log,
-        output,
-        config,
-        clock,
-        len(fetched),
-        times,
-        followed=_followed_before(spec, file, fetched),
-    ) as monitor:
+    followed = _followed_before(spec, file, fetched)
+    with TaskMonitor(output, file, config, clock, len(fetched), times, followed) as monitor:
         driver = ThreadedDriver(
             engine,
             protocols.fetch,

@@ -90,27 +90,9 @@ class FetchEngine:
         self.stopped = ""
         """Why nothing more is taken; empty while the fetch goes on."""
         self._has_crashed = False
-        self._robots = RobotsHandler(
-            self,
-            settings,
-            politeness,
-            hooks.clock,
-            deadline=deadline,
-            archive=output.add_archived if settings.store_robots else None,
-            keep=output.add_robots if settings.robots_keep_s > 0 else None,
-            known=hooks.known_robots,
-            redirect_of=hooks.robots_redirect_of,
-            is_other_parts_server=hooks.is_other_parts_server,
-        )
+        self._robots = RobotsHandler(self, settings, politeness, hooks, output, deadline)
         self._follower = Follower(self, settings, hooks, output)
-        self._pages = PageHandler(
-            self,
-            politeness,
-            hooks,
-            self._follower,
-            store_content=settings.store_content,
-            deadline=deadline,
-        )
+        self._pages = PageHandler(self, settings, politeness, hooks, self._follower, deadline)
         silent = SilentServers(
             max(settings.tail_silence_s, politeness.usual.delay_s), hooks.is_slow_host
         )

@@ -54,7 +54,6 @@ class HostQueues:
     def __init__(
         self,
         politeness: Politeness,
-        gates: bool | None = None,
         max_past: int = 100_000,
         known_server: Callable[[str], KnownServer | None] | None = None,
     ) -> None:
@@ -86,7 +85,7 @@ class HostQueues:
         """When queues that are closed for a time take in again."""
         self._reopen_at = math.inf
         """When the first of them does."""
-        self._gated = politeness.ip_delay_s > 0 if gates is None else gates
+        self._gated = politeness.ip_delay_s > 0
         self.waiting = 0
         self.in_progress = 0
 
@@ -190,7 +189,7 @@ class HostQueues:
         queue.put(item, first=first)
         self.waiting += 1
         if not queue.is_scheduled:
-            self._offer(queue)
+            self.offer(queue)
         return ""
 
     def set_address(self, host: str, address: str) -> None:
@@ -210,7 +209,7 @@ class HostQueues:
             if self._gated and not self._passes_gate(queue, now, is_outdated):
                 continue
             if is_outdated:
-                self._offer(queue)  # back in its place, if it has one
+                self.offer(queue)  # back in its place, if it has one
                 continue
             item = queue.take()
             queue.taken_at = now
@@ -219,7 +218,7 @@ class HostQueues:
             if self._gated:
                 self._close_gate(item)
             if queue.in_progress < queue.pace.at_once:
-                self._offer(queue)
+                self.offer(queue)
             return item
         return Idle(None)
 
@@ -230,12 +229,13 @@ class HostQueues:
         self.in_progress -= 1
         if self._gated:
             self._open_gate(item, now, asked=asked)
-        self._offer(queue)
+        self.offer(queue)
         return queue
 
     def offer(self, queue: HostQueue) -> None:
-        """Schedules a queue anew. To be called after it was changed from outside."""
-        self._offer(queue)
+        """Schedules a queue anew; also to be called after it was changed from outside."""
+        if not queue.is_scheduled and queue.has_work:
+            self._push(queue, queue.ready_at)
 
     def drain(self, queue: HostQueue, reason: str = "", until: float = math.inf) -> list[FetchItem]:
         """Empties a queue, and closes it where a reason is given; for good, or for a time."""
@@ -326,10 +326,6 @@ class HostQueues:
         """How many queues are ready or wait: for progress displays and an ETA."""
         return stats_of(self._queues.values(), now)
 
-    def _offer(self, queue: HostQueue) -> None:
-        if not queue.is_scheduled and queue.has_work:
-            self._push(queue, queue.ready_at)
-
     def _push(self, queue: HostQueue, moment: float) -> None:
         queue.is_scheduled = True
         heapq.heappush(self._heap, (moment, next(self._numbers), queue))
@@ -374,7 +370,7 @@ class HostQueues:
                 self._called_by[queue] = gate
                 self._push(queue, gate.ready_at)
                 return
-            self._offer(queue)
+            self.offer(queue)
 
     def _close_gate(self, item: FetchItem) -> None:
         gate = self._gate(item.host)
