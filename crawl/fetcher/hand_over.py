@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from crawl.clock import Clock
 from crawl.errors import StorageError
 from crawl.fetcher.frontier.queues import ServerState
-from crawl.fetcher.values.known_server import KnownServer
+from crawl.fetcher.values.hooks import KnownServer
 from crawl.robots.stored import StoredAnswer, seconds_left
 from crawl.storage.chunks import ROBOTS_LEARNT, Chunk, Piece
 from crawl.storage.folder import Folder

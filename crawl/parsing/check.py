@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any
 
 from crawl.config import Config
@@ -135,12 +134,7 @@ class ParseChecker:
     def __enter__(self) -> ParseChecker:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _document(self, row: dict[str, Any], texts: Mapping[str, Any]) -> CheckedDocument:

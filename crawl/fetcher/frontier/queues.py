@@ -26,8 +26,8 @@ from crawl.fetcher.frontier.queue_values import (
     QueueStats,
     ServerState,
 )
+from crawl.fetcher.values.hooks import KnownServer
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.known_server import KnownServer
 from crawl.fetcher.values.politeness import Politeness
 
 __all__ = ["HostQueues", "Idle", "LongWait", "QueueStats", "ServerState"]

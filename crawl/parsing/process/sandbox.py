@@ -11,7 +11,6 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
@@ -116,12 +115,7 @@ class Sandbox:
     def __enter__(self) -> Sandbox:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _parse_batch(self, batch: pa.Table, known_failures: dict[int, PageFailure]) -> ParsedBatch:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from crawl.fetcher.frontier.queues import ServerState
 from crawl.fetcher.hand_over import read_server_states
-from crawl.fetcher.values.known_server import KnownServer
+from crawl.fetcher.values.hooks import KnownServer
 from crawl.phases.sitemap.tasks.values import SitemapJob, SitemapList
 from crawl.storage.layout import bucket_of
 
