@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from crawl.clock import Clock
 from crawl.errors import StorageError
-from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.frontier.queue import ServerState
 from crawl.fetcher.values.hooks import KnownServer
 from crawl.robots.stored import StoredAnswer, seconds_left
 from crawl.storage.chunks import ROBOTS_LEARNT, Chunk, Piece

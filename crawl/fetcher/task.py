@@ -46,19 +46,9 @@ from crawl.fetcher.reporting.task_monitor import (
 )
 from crawl.fetcher.task_hooks import hooks_for_task, listed_hosts
 from crawl.fetcher.task_spec import FetchTaskSpec
+from crawl.fetcher.values import settings
 from crawl.fetcher.values.politeness import Politeness
-from crawl.fetcher.values.settings import (
-    FETCHER_BANDWIDTH_CHECK,
-    FETCHER_BANDWIDTH_TARGET,
-    FETCHER_HANG,
-    FETCHER_MAX_THREADS,
-    FETCHER_STORE_CONTENT,
-    FETCHER_THROUGHPUT_CHECK_AFTER,
-    FETCHER_THROUGHPUT_RETRIES,
-    FETCHER_THROUGHPUT_THRESHOLD,
-    FetchSettings,
-    following_of,
-)
+from crawl.fetcher.values.settings import FetchSettings, following_of
 from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
 from crawl.model.records import to_records
 from crawl.storage.chunks import SERVERS_LEFT, Chunk, ChunkLog, Piece
@@ -123,7 +113,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         observers=(times.observe, hosts.observe, *page_span_observers(clock)),
         before_parse=lambda url, datum: _kept_for_parse(spec, url, datum, plugin_faults),
         parser=None if spec.parsing is None else InlineParser(spec.parsing, following_of(config)),
-        keep_content=config[FETCHER_STORE_CONTENT],
+        keep_content=config[settings.FETCHER_STORE_CONTENT],
     )
     if output.commit_leftovers(fetched, {name for chunk in chunks for name in chunk.notes}):
         chunks = log.committed()
@@ -153,7 +143,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             clock,
             floor=_floor(config),
             bandwidth=_bandwidth(config),
-            hang_s=config[FETCHER_HANG],
+            hang_s=config[settings.FETCHER_HANG],
             monitor=monitor,
             transfers=protocols.transfers(),
         )
@@ -304,16 +294,20 @@ def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:
 
 
 def _floor(config: Config) -> ThroughputFloor | None:
-    pages = config[FETCHER_THROUGHPUT_THRESHOLD]
+    pages = config[settings.FETCHER_THROUGHPUT_THRESHOLD]
     if pages < 0:
         return None
     return ThroughputFloor(
-        pages, config[FETCHER_THROUGHPUT_RETRIES], config[FETCHER_THROUGHPUT_CHECK_AFTER] * 60
+        pages,
+        config[settings.FETCHER_THROUGHPUT_RETRIES],
+        config[settings.FETCHER_THROUGHPUT_CHECK_AFTER] * 60,
     )
 
 
 def _bandwidth(config: Config) -> BandwidthTarget | None:
-    target = config[FETCHER_BANDWIDTH_TARGET]
+    target = config[settings.FETCHER_BANDWIDTH_TARGET]
     if target < 0:
         return None
-    return BandwidthTarget(target, config[FETCHER_BANDWIDTH_CHECK], config[FETCHER_MAX_THREADS])
+    return BandwidthTarget(
+        target, config[settings.FETCHER_BANDWIDTH_CHECK], config[settings.FETCHER_MAX_THREADS]
+    )

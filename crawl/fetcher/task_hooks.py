@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crawl.fetcher.hand_over import KnownRobots, KnownServers
 from crawl.fetcher.task_spec import FetchTaskSpec
-from crawl.fetcher.values.hooks import (
-    EngineHooks,
-    address_lookup,
-    queue_keys,
-    url_acceptance,
-)
+from crawl.fetcher.values.hooks import EngineHooks, address_lookup, queue_keys, url_acceptance
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
 from crawl.net.dns import HostResolver

@@ -22,15 +22,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.model.arrow import as_mask, equals, fill_null
 from crawl.model.parse import Outlink
 from crawl.parsing.anchors import Repeat, positions_with_longest_text, unread_links
-from crawl.rules.links import (
-    DB_IGNORE_EXTERNAL,
-    DB_IGNORE_INTERNAL,
-    DB_IGNORE_MODE,
-    DB_MAX_OUTLINK_LENGTH,
-    DB_MAX_OUTLINKS,
-    LOCAL_FILE,
-    PARSE_IGNORE_REL,
-)
+from crawl.rules import links as link_rules
 from crawl.urls.domains import domains_of
 from crawl.urls.hosts import hosts_of
 
@@ -61,12 +53,12 @@ class OutlinkRules:
         return cls(
             normalizers,
             filters,
-            max_per_page=config[DB_MAX_OUTLINKS],
-            max_length=config[DB_MAX_OUTLINK_LENGTH],
-            ignored_rel=frozenset(word.lower() for word in config[PARSE_IGNORE_REL]),
-            ignore_internal=config[DB_IGNORE_INTERNAL],
-            ignore_external=config[DB_IGNORE_EXTERNAL],
-            by_domain=config[DB_IGNORE_MODE] == "byDomain",
+            max_per_page=config[link_rules.DB_MAX_OUTLINKS],
+            max_length=config[link_rules.DB_MAX_OUTLINK_LENGTH],
+            ignored_rel=frozenset(word.lower() for word in config[link_rules.PARSE_IGNORE_REL]),
+            ignore_internal=config[link_rules.DB_IGNORE_INTERNAL],
+            ignore_external=config[link_rules.DB_IGNORE_EXTERNAL],
+            by_domain=config[link_rules.DB_IGNORE_MODE] == "byDomain",
         )
 
 
@@ -211,7 +203,7 @@ def _good(
     drop("malformed", _spread(fill_null(placeless, True), codes, rows, len(links)))
     if pc.any(is_file).as_py():
         of_the_web = ~as_mask(_are_files(sources.take(owner)))
-        drop(LOCAL_FILE, _spread(is_file, codes, rows, len(links)) & of_the_web)
+        drop(link_rules.LOCAL_FILE, _spread(is_file, codes, rows, len(links)) & of_the_web)
     if rules.filters is not None:
         accepted = rules.filters.filter_batch(normal, plugin_counters)
         drop("filtered", _spread(pc.invert(accepted), codes, rows, len(links)))

@@ -18,13 +18,8 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.drivers.protocols import ask
 from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
-from crawl.fetcher.frontier.queues import Idle
-from crawl.fetcher.values.hooks import (
-    EngineHooks,
-    address_lookup,
-    queue_keys,
-    url_acceptance,
-)
+from crawl.fetcher.frontier.queue import Idle
+from crawl.fetcher.values.hooks import EngineHooks, address_lookup, queue_keys, url_acceptance
 from crawl.fetcher.values.item import Purpose
 from crawl.fetcher.values.output_port import MemoryOutput
 from crawl.fetcher.values.politeness import Politeness

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from crawl.clock import Clock
 from crawl.fetcher.drivers.protocols import ask
 from crawl.fetcher.engine.engine import CRASHED, FetchEngine, ReadyRequest
-from crawl.fetcher.frontier.queues import Idle
+from crawl.fetcher.frontier.queue import Idle
 from crawl.interfaces.protocol import Failure, Request, Response, Transfers
 
 _TICK_S = 0.5

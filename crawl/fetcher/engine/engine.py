@@ -22,8 +22,8 @@ from crawl.fetcher.engine.page_handler import PageHandler
 from crawl.fetcher.engine.robots_handler import RobotsHandler
 from crawl.fetcher.engine.silent import SilentServers
 from crawl.fetcher.engine.tail import Tail
-from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queues import HostQueues, Idle
+from crawl.fetcher.frontier.queue import HostQueue, Idle
+from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, FollowedUrl, Purpose

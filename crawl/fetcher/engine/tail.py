@@ -11,8 +11,7 @@ from dataclasses import dataclass
 from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.engine.robots_handler import RobotsHandler
 from crawl.fetcher.engine.silent import SilentServers
-from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queues import Idle
+from crawl.fetcher.frontier.queue import HostQueue, Idle
 from crawl.model.hosts import UNANSWERED
 
 

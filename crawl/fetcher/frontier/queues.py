@@ -16,21 +16,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from crawl.fetcher.frontier.address_gate import AddressGate
-from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queue_stats import stats_of
-from crawl.fetcher.frontier.queue_values import (
-    ADDRESS_MARK,
-    Idle,
-    LongWait,
-    QueueStats,
-    ServerState,
-)
+from crawl.fetcher.frontier.queue import ADDRESS_MARK, AddressGate, HostQueue, Idle, ServerState
+from crawl.fetcher.frontier.queue_stats import QueueStats, stats_of
 from crawl.fetcher.values.hooks import KnownServer
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.politeness import Politeness
-
-__all__ = ["HostQueues", "Idle", "LongWait", "QueueStats", "ServerState"]
 
 _LOOK_ABOVE = 1000
 """Queues, or hosts with an address, that may stand about idle before they are looked through."""

@@ -23,9 +23,9 @@ from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
-from crawl.fetcher.frontier.chains import open_chains
 from crawl.fetcher.frontier.pauses import current_pauses, read_pauses
-from crawl.fetcher.frontier.queues import LongWait, ServerState
+from crawl.fetcher.frontier.queue import ServerState
+from crawl.fetcher.frontier.queue_stats import LongWait, open_chains
 from crawl.fetcher.output.segment_output import SegmentOutput
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.values.politeness import Politeness

@@ -86,9 +86,7 @@ def queue_keys(config: Config, address_of: Callable[[str], str | None]) -> Calla
 
 
 def url_acceptance(
-    normalizers: NormalizerChain | None,
-    filters: FilterChain | None,
-    fetched: Collection[str] = (),
+    normalizers: NormalizerChain | None, filters: FilterChain | None, fetched: Collection[str] = ()
 ) -> Callable[[str], tuple[str | None, str]]:
     """A function that returns a URL in normal form; or None, and why it is not wanted."""
 

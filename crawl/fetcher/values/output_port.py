@@ -60,7 +60,7 @@ class OutputPort(Protocol):
         """Whether pages are still being parsed whose links may be followed."""
 
 
-class NullOutput(OutputPort):
+class NullOutput:
     """Counts, and keeps nothing."""
 
     parses_pages = False
@@ -68,6 +68,24 @@ class NullOutput(OutputPort):
 
     def __init__(self) -> None:
         self.counters = Counters()
+
+    def add(self, record: FetchRecord) -> None:
+        pass
+
+    def add_followed(self, followed: FollowedUrl) -> None:
+        pass
+
+    def add_archived(self, content: Content) -> None:
+        pass
+
+    def add_robots(self, answer: StoredAnswer) -> None:
+        pass
+
+    def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
+        pass
+
+    def commit_point(self, now: float) -> None:
+        pass
 
     def found_links(self) -> Iterable[FoundLinks]:
         return ()

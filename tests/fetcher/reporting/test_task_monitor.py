@@ -10,7 +10,8 @@ import pytest
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.frontier.queues import HostQueues, ServerState
+from crawl.fetcher.frontier.queue import ServerState
+from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.reporting.task_monitor import (

@@ -3,7 +3,7 @@ those of its own servers at once, those of others when it meets one."""
 
 from __future__ import annotations
 
-from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.frontier.queue import ServerState
 from crawl.fetcher.hand_over import read_server_states
 from crawl.fetcher.values.hooks import KnownServer
 from crawl.phases.sitemap.tasks.values import SitemapJob, SitemapList
