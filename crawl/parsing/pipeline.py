@@ -15,6 +15,7 @@ import numpy as np
 
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
+from crawl.html.tokens import names_in
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.interfaces.scoring import Target
@@ -47,12 +48,10 @@ __all__ = ["ParsePlan", "ParsedBatch", "Pipeline", "join_batches", "parse_batch"
 
 _LONGEST_MESSAGE = 300
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
-_TEXTUAL = frozenset(
-    (
-        *("application/xhtml+xml", "application/xml", "application/json"),
-        *("application/javascript", "application/x-javascript", "application/ecmascript"),
-        *("application/ld+json", "application/feed+json", "application/x-sh"),
-    )
+_TEXTUAL = names_in(
+    "application/xhtml+xml application/xml application/json application/javascript",
+    "application/x-javascript application/ecmascript application/ld+json application/feed+json",
+    "application/x-sh",
 )
 OUT_OF_MEMORY = "the parser wanted more memory than it may have"
 _FAULTS = (Exception, SystemExit)

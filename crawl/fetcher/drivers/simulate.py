@@ -150,15 +150,11 @@ def plan_part(
     run = run_virtual(engine, web.answer, settings.threads, clock, keep=False)
     hosts = web.hosts.values()
     chain = max((host.chain_s for host in hosts), default=0.0)
+    ideal_s = max(chain, run.busy_s / settings.threads)
+    last = tuple(heapq.nlargest(longest, hosts, key=lambda host: host.ended_s))
     return PartPlan(
-        part,
-        len(hosts),
-        settings.threads,
-        run.seconds,
-        max(chain, run.busy_s / settings.threads),
-        run.busy_s,
-        engine.counters,
-        tuple(heapq.nlargest(longest, hosts, key=lambda host: host.ended_s)),
+        *(part, len(hosts), settings.threads, run.seconds),
+        *(ideal_s, run.busy_s, engine.counters, last),
     )
 
 

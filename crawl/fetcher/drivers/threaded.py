@@ -160,10 +160,12 @@ class ThreadedDriver:
             if now_requests != requests or not busy:
                 moved, requests = now, now_requests
             if now - moved > self.hang_s:
-                self._abandon_hung(busy)
+                self._abandon(hung=busy)
                 return
             if self._is_engine_done and busy and self._fault is None:
-                self._abandon_given_up(threads)
+                self._abandon()
+                if self.transfers is not None:
+                    threads[0].join()  # closes its requests, which takes no time
                 break
             if self.bandwidth is not None and now - measured_at >= self.bandwidth.every_s:
                 used = (now_bytes - measured_bytes) * 8 / 1000 / (now - measured_at)
@@ -178,22 +180,16 @@ class ThreadedDriver:
         # a list of few pages may have been done before the first look
         self.monitor(self.engine, 0)
 
-    def _abandon_hung(self, busy: int) -> None:
-        """Ends without the threads that hang; their URLs are returned unfetched."""
+    def _abandon(self, hung: int = 0) -> None:
+        """Ends without the threads whose requests the engine has given up, or that hang: then
+        their URLs are returned unfetched."""
         with self._lock:
-            self.engine.counters["hung_threads"] += busy
-            self.engine.counters["handed_back.hung"] += busy
-            self.engine.stop("hung")
+            if hung:
+                self.engine.counters["hung_threads"] += hung
+                self.engine.counters["handed_back.hung"] += hung
+                self.engine.stop("hung")
             self._abandoned = True
             self._lock.notify_all()
-
-    def _abandon_given_up(self, threads: list[threading.Thread]) -> None:
-        """Ends without the threads whose requests the engine has given up."""
-        with self._lock:
-            self._abandoned = True
-            self._lock.notify_all()
-        if self.transfers is not None:
-            threads[0].join()  # closes its requests, which takes no time
 
     def _work(self) -> None:
         try:

@@ -20,8 +20,7 @@ from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.engine.host_troubles import HostTroubles
 from crawl.fetcher.engine.page_handler import PageHandler
 from crawl.fetcher.engine.robots_handler import RobotsHandler
-from crawl.fetcher.engine.silent import SilentServers
-from crawl.fetcher.engine.tail import Tail
+from crawl.fetcher.engine.tail import SilentServers, Tail
 from crawl.fetcher.frontier.queue import HostQueue, Idle
 from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.frontier.seen_urls import SeenUrls

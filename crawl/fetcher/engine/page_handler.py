@@ -10,11 +10,11 @@ from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.outcome import UNASKED, Blame, answer_label, outcome_of, said_of
+from crawl.fetcher.values.outcome import UNASKED, Answer, Blame, answer_label, outcome_of, said_of
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import record_of
 from crawl.fetcher.values.settings import FetchSettings
-from crawl.interfaces.protocol import Failure, Response
+from crawl.interfaces.protocol import Response
 from crawl.model.answer_keys import VALIDATOR_KEYS
 from crawl.model.datum import CrawlDatum
 from crawl.model.protocol_status import ProtocolStatus
@@ -33,9 +33,7 @@ class PageHandler:
     follower: Follower
     deadline: float | None
 
-    def handle(
-        self, item: FetchItem, queue: HostQueue, answer: Response | Failure, now: float
-    ) -> None:
+    def handle(self, item: FetchItem, queue: HostQueue, answer: Answer, now: float) -> None:
         """Takes in the answer to a page, whose server was given back."""
         engine = self.engine
         outcome = outcome_of(answer)
@@ -58,12 +56,7 @@ class PageHandler:
             self._blame(item, queue, outcome.blame, answer, now)
 
     def _blame(
-        self,
-        item: FetchItem,
-        queue: HostQueue,
-        blame: Blame,
-        answer: Response | Failure,
-        now: float,
+        self, item: FetchItem, queue: HostQueue, blame: Blame, answer: Answer, now: float
     ) -> None:
         """Has a server that does not work rest, or gives it up."""
         queue.exceptions += 1

@@ -117,13 +117,10 @@ class HostQueues:
     def server_states(self, now: float) -> list[ServerState]:
         """What the next engine that asks these servers has to know. One that this engine was told
         of and that is owed nothing any more is among them, too."""
-        states = [
-            ServerState(
-                *(key, 0.0, each.exceptions, each.closed_reason),
-                counts_s=max(0.0, each.count_until - now),
-            )
-            for key, each in self._past.items()
-        ]
+        states: list[ServerState] = []
+        for key, each in self._past.items():
+            counts_s = max(0.0, each.count_until - now)
+            states.append(ServerState(key, 0.0, each.exceptions, each.closed_reason, counts_s))
         states += [
             ServerState(key, until - now, 0, "")
             for key, until in self._paused.items()
@@ -134,17 +131,13 @@ class HostQueues:
             ready_at = max(queue.ready_at, now + queue.pace.delay_s if queue.in_progress else 0.0)
             if ready_at > now or queue.exceptions or queue.closed_reason or queue.min_delay_s:
                 counts_until = ready_at + self._politeness.back_off(queue.exceptions + 1, 1.0)
-                states.append(
-                    ServerState(
-                        queue.key,
-                        max(0.0, ready_at - now),
-                        queue.exceptions,
-                        queue.closed_reason,
-                        max(0.0, counts_until - now) if queue.exceptions else 0.0,
-                        queue.min_delay_s,
-                        queue.wait_reason,
-                    )
+                counts_s = max(0.0, counts_until - now) if queue.exceptions else 0.0
+                pause_s = max(0.0, ready_at - now)
+                state = ServerState(
+                    *(queue.key, pause_s, queue.exceptions, queue.closed_reason),
+                    *(counts_s, queue.min_delay_s, queue.wait_reason),
                 )
+                states.append(state)
         for address, gate in self._gates.items():
             ready_at = now + self._politeness.ip_delay_s if gate.busy else gate.ready_at
             if ready_at > now:

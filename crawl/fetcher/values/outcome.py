@@ -14,6 +14,8 @@ from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.protocol_status import ProtocolStatus
 from crawl.model.status import Status
 
+Answer = Response | Failure
+
 
 class Blame(Enum):
     """What the answer means for the server's queue."""
@@ -105,19 +107,19 @@ UNASKED = _ODD
 ROBOTS_DENIED = Outcome(ProtocolStatus.ROBOTS_DENIED, Status.FETCH_GONE)
 
 
-def outcome_of(answer: Response | Failure) -> Outcome:
+def outcome_of(answer: Answer) -> Outcome:
     """The line of the table for an answer."""
     if isinstance(answer, Response):
         return BY_CODE.get(answer.code) or BY_CLASS.get(answer.code // 100, _ODD)
     return BY_FAILURE[answer.kind]
 
 
-def reason_of(answer: Response | Failure) -> str:
+def reason_of(answer: Answer) -> str:
     """A name for the answer: `http_404`, `connect_timeout`."""
     return _of_code(answer.code)[0] if isinstance(answer, Response) else answer.kind.value
 
 
-def said_of(answer: Response | Failure) -> str:
+def said_of(answer: Answer) -> str:
     """What the server said, or how it failed to, in a few words for people."""
     if isinstance(answer, Response):
         wait = answer.header("retry-after").strip()
@@ -129,7 +131,7 @@ _LONGEST_WAIT = 40
 """Characters of a Retry-After, which may be a date."""
 
 
-def answer_label(answer: Response | Failure) -> str:
+def answer_label(answer: Answer) -> str:
     """The answer as it is counted: `answers.http_404`."""
     if isinstance(answer, Response):
         return _of_code(answer.code)[1]

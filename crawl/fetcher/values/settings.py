@@ -277,7 +277,7 @@ class FetchSettings:
     tail_wait_s: float = math.inf
     """How long servers in trouble are waited for where no others are left to be asked."""
     tail_silence_s: float = math.inf
-    """The same for servers that have not answered at all (crawl/fetcher/engine/silent.py)."""
+    """The same for servers that have not answered at all (crawl/fetcher/engine/tail.py)."""
 
     @classmethod
     def of(cls, config: Config) -> FetchSettings:

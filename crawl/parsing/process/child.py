@@ -53,7 +53,7 @@ def main(progress: int) -> None:
         gc.freeze()
         gc.set_threshold(*RARE_COLLECTIONS)
         messages.send(replies, [READY])
-        _mute_errors()
+        os.dup2(1, 2)  # discards stderr from now on: errors of the start have been reported
         while True:
             if not _has_request(requests):
                 return
@@ -110,11 +110,6 @@ def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
     # a fork that a plugin makes must not answer beside us, nor hold our pipes open
     os.register_at_fork(after_in_child=cut)
     return requests, replies
-
-
-def _mute_errors() -> None:
-    """Discards stderr from now on: errors of the start have been reported."""
-    os.dup2(1, 2)
 
 
 def _progress_reporter(progress: int, timeout: float) -> Callable[[int], None]:
