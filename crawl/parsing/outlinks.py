@@ -28,6 +28,8 @@ from crawl.urls.hosts import hosts_of
 
 Exempts = Callable[[str, str], bool]
 _Integers = npt.NDArray[np.int64]
+_Pages = Sequence[tuple[str, Sequence[Outlink]]]
+"""The URL and the links of each."""
 _DROPPED = "outlinks_dropped."
 _FIRST_LOOK = 64
 """Links looked at in the first round at least, so that most pages need no second."""
@@ -77,7 +79,7 @@ class KeptLinks:
 
 
 def keep_links(
-    pages: Sequence[tuple[str, Sequence[Outlink]]],
+    pages: _Pages,
     rules: OutlinkRules,
     counters: Counters,
     exempts: Exempts = lambda source, target: False,
@@ -118,11 +120,7 @@ def keep_links(
 
 
 def _with_longest_texts(
-    pages: Sequence[tuple[str, Sequence[Outlink]]],
-    found: KeptLinks,
-    chosen: _Integers,
-    scanned: _Integers,
-    rules: OutlinkRules,
+    pages: _Pages, found: KeptLinks, chosen: _Integers, scanned: _Integers, rules: OutlinkRules
 ) -> KeptLinks:
     """The chosen ones of the links that were found good, each told by the longest text that its
     page has for it."""
@@ -146,7 +144,7 @@ def _with_longest_texts(
 
 
 def _good(
-    pages: Sequence[tuple[str, Sequence[Outlink]]],
+    pages: _Pages,
     sources: pa.Array[Any],
     spans: list[tuple[int, int, int]],
     rules: OutlinkRules,
@@ -177,7 +175,8 @@ def _good(
         alive &= ~which
 
     drop("malformed", as_mask(pc.is_null(urls)))
-    drop("too_long", as_mask(pc.greater(_lengths(urls), pa.scalar(rules.max_length))))
+    lengths = pc.binary_length(cast("pa.StringArray", urls))
+    drop("too_long", as_mask(pc.greater(lengths, pa.scalar(rules.max_length))))
     rels = [place for place, link in enumerate(links) if link.rel]
     if rels and rules.ignored_rel:
         for place in rels:
@@ -270,11 +269,6 @@ def _is_text(value: object) -> bool:
     except UnicodeError:
         return False
     return True
-
-
-def _lengths(urls: pa.Array[Any]) -> pa.Array[Any]:
-    """The length of each URL in bytes."""
-    return pc.binary_length(cast("pa.StringArray", urls))
 
 
 def _spread(

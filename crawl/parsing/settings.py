@@ -6,10 +6,7 @@ from crawl.config import Property, boolean, choice, duration, file, integer, siz
 
 PLUGIN_PARSER: Property[tuple[str, ...]] = string_list(
     "plugin.parser",
-    (
-        *("html", "feed", "sitemap", "xml", "text", "json", "pdf", "zip", "js"),
-        *("tika", "metadata"),
-    ),
+    ("html", "feed", "sitemap", "xml", "text", "json", "pdf", "zip", "js", "tika", "metadata"),
     "The parsers. Of those that read a page's type the first is asked first; those that name"
     " the type itself come before those for text/* and */*.",
 )

@@ -178,9 +178,8 @@ class PageFetcher:
             return None
         port = f":{parts.port}" if parts.port is not None else ""
         answer = self._answers.get(f"{parts.scheme}://{parts.host}{port}")
-        return None if answer is None else self._verdict(answer)
-
-    def _verdict(self, answer: Response | Failure) -> RobotRules | Deferred:
+        if answer is None:
+            return None
         return rules_from_answer(answer, self._settings.robots, self.environment.clock.now_ms())
 
     def _reasons_since(self, before: Counters) -> tuple[str, ...]:

@@ -122,7 +122,7 @@ class Monitored:
     def look(self) -> str:
         """Calls the monitor now, and then as often as it takes to have its answer."""
         reason = self._monitor(self.engine, 3)
-        answer = self._monitor._answer  # type: ignore[attr-defined]
+        answer = self._monitor._answer
         if answer is not None:
             answer.result()
         return reason or self._monitor(self.engine, 3)
