@@ -14,8 +14,8 @@ from dataclasses import dataclass
 
 from crawl.clock import Clock
 from crawl.errors import StorageError
-from crawl.fetcher.frontier.queues import ServerState
-from crawl.fetcher.values.known_server import KnownServer
+from crawl.fetcher.frontier.queue import ServerState
+from crawl.fetcher.values.hooks import KnownServer
 from crawl.robots.stored import StoredAnswer, seconds_left
 from crawl.storage.chunks import ROBOTS_LEARNT, Chunk, Piece
 from crawl.storage.folder import Folder
@@ -156,14 +156,8 @@ def write_server_states(
 
     pauses = [
         ServerPause(
-            state.key,
-            moment(state.pause_s),
-            state.exceptions,
-            moment(state.counts_s),
-            state.min_delay_s,
-            state.wait_reason,
-            now_ms,
-            state.closed_reason,
+            *(state.key, moment(state.pause_s), state.exceptions, moment(state.counts_s)),
+            *(state.min_delay_s, state.wait_reason, now_ms, state.closed_reason),
         )
         for state in states
     ]
@@ -178,14 +172,11 @@ def read_server_states(
         try:
             for rows in read_pause_rows(folder, piece):
                 for pause in to_pauses(rows):
+                    counts_s = max(0, pause.failures_until_ms - now_ms) / 1000
+                    pause_s = max(0.0, pause.pause_s(now_ms))
                     yield ServerState(
-                        pause.server,
-                        max(0.0, pause.pause_s(now_ms)),
-                        pause.failures,
-                        pause.closed,
-                        max(0, pause.failures_until_ms - now_ms) / 1000,
-                        pause.crawl_delay_s,
-                        pause.reason,
+                        *(pause.server, pause_s, pause.failures, pause.closed),
+                        *(counts_s, pause.crawl_delay_s, pause.reason),
                     )
         except StorageError as error:
             _log.warning("%s; the pauses that it held are not known", error)

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 from crawl.clock import Clock
 from crawl.config import Config
@@ -26,11 +25,8 @@ from crawl.fetcher.hand_over import (
     read_server_states,
     write_server_states,
 )
-from crawl.fetcher.output.cross_part import cross_part_told, read_cross_part, write_cross_part
-from crawl.fetcher.output.cross_part import told_of as cross_part_as_told
+from crawl.fetcher.output import part_end
 from crawl.fetcher.output.followed import not_listed, unfetched_followed
-from crawl.fetcher.output.host_troubles import told_of as troubles_as_told
-from crawl.fetcher.output.host_troubles import troubles_told, write_host_troubles
 from crawl.fetcher.output.inline_parser import InlineParser
 from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput, pages_of
 from crawl.fetcher.reporting.host_summary import HostSummaries, HostSummary
@@ -40,25 +36,15 @@ from crawl.fetcher.reporting.task_monitor import (
     INTERRUPTED,
     PROGRESS,
     STOP,
+    TaskMonitor,
     claim_part,
-    monitor_task,
     pauses_of_previous_task,
 )
 from crawl.fetcher.task_hooks import hooks_for_task, listed_hosts
 from crawl.fetcher.task_spec import FetchTaskSpec
+from crawl.fetcher.values import settings
 from crawl.fetcher.values.politeness import Politeness
-from crawl.fetcher.values.settings import (
-    FETCHER_BANDWIDTH_CHECK,
-    FETCHER_BANDWIDTH_TARGET,
-    FETCHER_HANG,
-    FETCHER_MAX_THREADS,
-    FETCHER_STORE_CONTENT,
-    FETCHER_THROUGHPUT_CHECK_AFTER,
-    FETCHER_THROUGHPUT_RETRIES,
-    FETCHER_THROUGHPUT_THRESHOLD,
-    FetchSettings,
-    following_of,
-)
+from crawl.fetcher.values.settings import FetchSettings, following_of
 from crawl.model.datum import SITEMAP_DEPTH_KEY, CrawlDatum
 from crawl.model.records import to_records
 from crawl.storage.chunks import SERVERS_LEFT, Chunk, ChunkLog, Piece
@@ -104,7 +90,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     if done is not None:
         return done
     if spec.cross_part is not None:
-        authorities = read_cross_part(spec.segment, spec.cross_part.files)
+        authorities = part_end.read_cross_part(spec.segment, spec.cross_part.files)
         spec = replace(spec, cross_part=replace(spec.cross_part, authorities=authorities))
     is_resumed = claim_part(log, spec.segment, file.part, config, clock)
     paused = pauses_of_previous_task(spec.segment, file.part, clock.now_ms())
@@ -123,7 +109,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         observers=(times.observe, hosts.observe, *page_span_observers(clock)),
         before_parse=lambda url, datum: _kept_for_parse(spec, url, datum, plugin_faults),
         parser=None if spec.parsing is None else InlineParser(spec.parsing, following_of(config)),
-        keep_content=config[FETCHER_STORE_CONTENT],
+        keep_content=config[settings.FETCHER_STORE_CONTENT],
     )
     if output.commit_leftovers(fetched, {name for chunk in chunks for name in chunk.notes}):
         chunks = log.committed()
@@ -144,17 +130,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     lists = [each.path for each in spec.lists_of(file)]
     waiting = unfetched_followed(spec.segment, chunks, fetched)
     engine.resume(not_listed(waiting, spec.segment.child(GENERATE), lists))
-    with monitor_task(
-        spec.segment,
-        file,
-        log,
-        output,
-        config,
-        clock,
-        len(fetched),
-        times,
-        followed=_followed_before(spec, file, fetched),
-    ) as monitor:
+    followed = _followed_before(spec, file, fetched)
+    with TaskMonitor(output, file, config, clock, len(fetched), times, followed) as monitor:
         driver = ThreadedDriver(
             engine,
             protocols.fetch,
@@ -162,7 +139,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
             clock,
             floor=_floor(config),
             bandwidth=_bandwidth(config),
-            hang_s=config[FETCHER_HANG],
+            hang_s=config[settings.FETCHER_HANG],
             monitor=monitor,
             transfers=protocols.transfers(),
         )
@@ -176,33 +153,19 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     log.require_ours()  # or what it returned would be taken for what became of the part
     is_finished = not engine.counters[f"handed_back.{INTERRUPTED}"]
     counters = _total(chunks) + engine.counters + output.parse_counters + plugin_faults
-    cross_part = write_cross_part(spec.segment, file.part, engine.cross_part_authorities)
+    cross_part = part_end.write_cross_part(spec.segment, file.part, engine.cross_part_authorities)
     states = engine.queues.server_states(clock.monotonic())
     servers = write_server_states(spec.segment.child(SERVERS_LEFT), file.part, states, clock)
-    troubles = write_host_troubles(
+    troubles = part_end.write_host_troubles(
         spec.segment, file.part, output.host_troubles, is_resumed=is_resumed
     )
     if is_finished:
         output.finish()
-        log.finish(
-            {
-                "counters": dict(counters),
-                "servers": None if servers is None else asdict(servers),
-                **cross_part_as_told(cross_part),
-                **troubles_as_told(troubles),
-            }
-        )
+        files = part_end.files_as_told(cross_part, troubles, servers)
+        log.finish({"counters": dict(counters), **files})
     return FetchTaskResult(
-        file.part,
-        log.committed(),
-        counters,
-        is_finished,
-        times.sample,
-        hosts.largest(),
-        cross_part,
-        servers,
-        troubles,
-        is_resumed,
+        *(file.part, log.committed(), counters, is_finished, times.sample),
+        *(hosts.largest(), cross_part, servers, troubles, is_resumed),
     )
 
 
@@ -212,7 +175,7 @@ def _done(segment: Folder, part: int, log: ChunkLog) -> FetchTaskResult | None:
     if finished is None:
         return None
     try:
-        cross_part = cross_part_told(segment, part, finished)
+        cross_part = part_end.cross_part_told(segment, part, finished)
     except StorageError as error:
         _log.warning("%s; the part's hosts are looked at again", error)
         return None
@@ -223,8 +186,8 @@ def _done(segment: Folder, part: int, log: ChunkLog) -> FetchTaskResult | None:
         True,
         [],
         cross_part=cross_part,
-        servers=_piece(finished.get("servers")),
-        troubles=troubles_told(segment, part, finished),
+        servers=part_end.piece_told(finished.get("servers")),
+        troubles=part_end.troubles_told(segment, part, finished),
         is_resumed=True,
     )
 
@@ -243,10 +206,6 @@ def _handed_over(
     servers = KnownServers(spec.handed_over.servers, spec.clock)
     servers.load(hosts)  # their keys where a server is a host; others are read when met
     return robots, servers
-
-
-def _piece(entry: dict[str, Any] | None) -> Piece | None:
-    return None if entry is None else Piece(**entry)
 
 
 def _kept_for_parse(
@@ -313,16 +272,20 @@ def _deadline(deadline_ms: int | None, clock: Clock) -> float | None:
 
 
 def _floor(config: Config) -> ThroughputFloor | None:
-    pages = config[FETCHER_THROUGHPUT_THRESHOLD]
+    pages = config[settings.FETCHER_THROUGHPUT_THRESHOLD]
     if pages < 0:
         return None
     return ThroughputFloor(
-        pages, config[FETCHER_THROUGHPUT_RETRIES], config[FETCHER_THROUGHPUT_CHECK_AFTER] * 60
+        pages,
+        config[settings.FETCHER_THROUGHPUT_RETRIES],
+        config[settings.FETCHER_THROUGHPUT_CHECK_AFTER] * 60,
     )
 
 
 def _bandwidth(config: Config) -> BandwidthTarget | None:
-    target = config[FETCHER_BANDWIDTH_TARGET]
+    target = config[settings.FETCHER_BANDWIDTH_TARGET]
     if target < 0:
         return None
-    return BandwidthTarget(target, config[FETCHER_BANDWIDTH_CHECK], config[FETCHER_MAX_THREADS])
+    return BandwidthTarget(
+        target, config[settings.FETCHER_BANDWIDTH_CHECK], config[settings.FETCHER_MAX_THREADS]
+    )

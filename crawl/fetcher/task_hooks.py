@@ -8,18 +8,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 from crawl.fetcher.hand_over import KnownRobots, KnownServers
 from crawl.fetcher.task_spec import FetchTaskSpec
-from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.hooks import EngineHooks, address_lookup, queue_keys, url_acceptance
 from crawl.fetcher.values.politeness import Politeness
-from crawl.fetcher.values.settings import (
-    FETCHER_QUEUE_MODE,
-    HTTP_REDIRECT_MAX,
-)
-from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
 from crawl.net.dns import HostResolver
 from crawl.rules.redirect import RedirectRules
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, PartFile
-from crawl.urls.partition import Partitioner, PartitionMode
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,37 +30,28 @@ def hooks_for_task(
 ) -> EngineHooks:
     """The hooks of the engine that fetches a part; `fetched` URLs have a record already."""
     config = spec.config
-    mode = PartitionMode(config[FETCHER_QUEUE_MODE])
-
-    def address_of(host: str) -> str | None:
-        found = resolver.locate(host).addresses
-        return found[0] if found else None
-
-    partitioner = Partitioner(mode, address_of)
+    address_of = address_lookup(resolver)
+    key_of = queue_keys(config, address_of)
     spaced = Politeness.of(config).ip_delay_s > 0
     redirects = {} if spec.cross_part is None else spec.cross_part.authorities
     has_others = len(spec.lists) > 1 and spec.cross_part is None
     is_list_checked = spec.list_normalizers is not None or spec.list_filters is not None
     return EngineHooks(
-        key_of=_host_itself
-        if mode is PartitionMode.BY_HOST
-        else lambda host: partitioner.key_of_host(host).key,
+        key_of=key_of,
         clock=spec.clock,
         rng=random.Random(file.part),
-        accept_target=_url_acceptance(
-            spec.normalizers,
-            spec.filters,
-            fetched if config[HTTP_REDIRECT_MAX] > 0 else set(),
+        accept_target=url_acceptance(
+            spec.normalizers, spec.filters, fetched if config[HTTP_REDIRECT_MAX] > 0 else set()
         ),
         why_redirect_dropped=RedirectRules.of(config).why_dropped,
-        accept_listed=_url_acceptance(spec.list_normalizers, spec.list_filters, fetched)
+        accept_listed=url_acceptance(spec.list_normalizers, spec.list_filters, fetched)
         if is_list_checked
         else None,
         is_fetched=fetched.__contains__,
-        owns_server=_server_keys(spec, file, partitioner).__contains__
+        owns_server=_server_keys(spec, file, key_of).__contains__
         if has_others
         else lambda key: True,
-        is_other_parts_server=_OtherPartsServers(spec, file, partitioner)
+        is_other_parts_server=_OtherPartsServers(spec, file, key_of)
         if has_others
         else lambda key: False,
         is_slow_host=spec.is_slow_host or (lambda host: False),
@@ -76,47 +62,28 @@ def hooks_for_task(
     )
 
 
-def _host_itself(host: str) -> str:
-    return host
-
-
-def _url_acceptance(
-    normalizers: NormalizerChain | None, filters: FilterChain | None, fetched: set[str]
-) -> Callable[[str], tuple[str | None, str]]:
-    """A function that returns a URL in normal form; or None, and why it is not wanted."""
-
-    def accept(url: str) -> tuple[str | None, str]:
-        normal = url if normalizers is None else normalizers.normalize(url)
-        if normal is None:
-            return None, "malformed"
-        if normal in fetched:
-            return None, "already_fetched"  # by a task before this one
-        rejected = None if filters is None else filters.rejection(normal)
-        return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
-
-    return accept
-
-
 class _OtherPartsServers:
     """Knows the servers of the other parts. Their lists are read when first asked about, which
     few fetches do: a robots.txt that redirects to another host is rare."""
 
-    def __init__(self, spec: FetchTaskSpec, file: PartFile, partitioner: Partitioner) -> None:
+    def __init__(self, spec: FetchTaskSpec, file: PartFile, key_of: Callable[[str], str]) -> None:
         self._others = [other for other in spec.lists if other.part != file.part]
         self._spec = spec
-        self._partitioner = partitioner
+        self._key_of = key_of
         self._keys: frozenset[str] | None = None
 
     def __call__(self, key: str) -> bool:
         if self._keys is None:
-            found = (_server_keys(self._spec, other, self._partitioner) for other in self._others)
+            found = (_server_keys(self._spec, other, self._key_of) for other in self._others)
             self._keys = frozenset[str]().union(*found)
         return key in self._keys
 
 
-def _server_keys(spec: FetchTaskSpec, file: PartFile, partitioner: Partitioner) -> frozenset[str]:
+def _server_keys(
+    spec: FetchTaskSpec, file: PartFile, key_of: Callable[[str], str]
+) -> frozenset[str]:
     """The servers of a part: generate gives each to one part."""
-    return frozenset(partitioner.key_of_host(host).key for host in listed_hosts(spec, file))
+    return frozenset(map(key_of, listed_hosts(spec, file)))
 
 
 def listed_hosts(spec: FetchTaskSpec, file: PartFile) -> set[str]:

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import numpy as np
 import numpy.typing as npt
 
-from crawl.html.tokens import Token, attribute_count, is_empty, tokens
+from crawl.html.tokens import Token, attribute_count, is_empty, names_in, tokens
 
 _FEW_TAGS = 1_200
 """At worst a third of a million elements."""
@@ -32,21 +32,13 @@ _BLOCK = 4_096
 """Bytes; a tag that could hurt fills one, wherever it starts."""
 _START = re.compile(rb"<[A-Za-z]")
 
-_FORMATTING = frozenset(
-    (
-        *("a", "b", "big", "code", "em", "font", "i", "nobr", "s", "small", "strike", "strong"),
-        *("tt", "u"),
-    )
-)
+_FORMATTING = names_in("a b big code em font i nobr s small strike strong tt u")
 _ALIKE = 3 * len(_FORMATTING)
 """Of formatting elements that are alike, three are kept open, says the HTML standard."""
 _WITH_ATTRIBUTES = re.compile(rb"<(?:[bisu]|big|code|em|font|small|strike|strong|tt)[\s/]", re.I)
 
-_UNCLOSED = frozenset(
-    (
-        *("body", "colgroup", "dd", "dt", "head", "html", "li", "optgroup", "option", "p", "rp"),
-        *("rt", "tbody", "td", "tfoot", "th", "thead", "tr"),
-    )
+_UNCLOSED = names_in(
+    "body colgroup dd dt head html li optgroup option p rp rt tbody td tfoot th thead tr"
 )
 """Elements that the next of their kind ends: they deepen a page only inside of others."""
 
@@ -93,18 +85,15 @@ def _is_plain(data: bytes, octets: npt.NDArray[np.uint8]) -> bool:
 
 def _has_crowded_tag(data: bytes, starts: Positions) -> bool:
     """Whether a tag has thousands of attributes."""
+    far_from_next = starts[np.diff(starts, append=len(data)) > _WINDOW]
+    """Where long tags start that have no other tag in quotes."""
     behind = 0
-    for start in sorted({*_far_from_next(data, starts), *_without_end(data, starts)}):
+    for start in sorted({*map(int, far_from_next), *_without_end(data, starts)}):
         if start >= behind:
             count, behind = attribute_count(data, start)
             if count > _MAX_ATTRIBUTES:
                 return True
     return False
-
-
-def _far_from_next(data: bytes, starts: Positions) -> Iterator[int]:
-    """Where long tags start that have no other tag in quotes."""
-    yield from map(int, starts[np.diff(starts, append=len(data)) > _WINDOW])
 
 
 def _without_end(data: bytes, starts: Positions) -> Iterator[int]:

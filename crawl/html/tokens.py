@@ -33,19 +33,17 @@ class Token(Enum):
     TEXT = 2
 
 
-VOID = frozenset(
-    (
-        *("area", "base", "basefont", "bgsound", "br", "col", "embed", "frame", "hr", "img"),
-        *("input", "keygen", "link", "meta", "param", "source", "track", "wbr"),
-    )
+def names_in(*lines: str) -> frozenset[str]:
+    """The names in some lines."""
+    return frozenset(" ".join(lines).split())
+
+
+VOID = names_in(
+    "area base basefont bgsound br col embed frame hr img input keygen link meta param source",
+    "track wbr",
 )
 """Elements that have no content, and no end."""
-_SHAPES = frozenset(
-    (
-        *("animate", "circle", "ellipse", "image", "line", "path", "polygon", "polyline", "rect"),
-        *("stop", "use"),
-    )
-)
+_SHAPES = names_in("animate circle ellipse image line path polygon polyline rect stop use")
 """Elements of SVG that pages write as `<path …/>`: there, the slash counts."""
 _VERBATIM = frozenset(("iframe", "noembed", "noframes", "plaintext", "script", "style", "xmp"))
 _ONLY_TEXT = frozenset(("textarea", "title"))

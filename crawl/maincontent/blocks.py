@@ -3,6 +3,8 @@ Markdown shows."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from enum import IntEnum
 
 from crawl.maincontent.names import Role
@@ -48,35 +50,24 @@ class Enclosure:
             self.items += parent.items
 
 
+@dataclass(slots=True, eq=False)
 class Block:
-    """A block of text. No dataclass: there are hundreds in a page."""
+    """A block of text. There are hundreds in a page."""
 
-    __slots__ = (
-        "container",
-        "enclosure",
-        "kind",
-        "language",
-        "level",
-        "link_length",
-        "rows",
-        "text",
-    )
-
-    def __init__(self, kind: Kind, text: str, container: int, link_length: int) -> None:
-        self.kind = kind
-        self.text = text
-        """With marks; of a table the texts of its cells."""
-        self.container = container
-        self.link_length = link_length
-        """Characters that are in links."""
-        self.level = 0
-        """Of a heading, 1 to 6."""
-        self.enclosure: Enclosure | None = None
-        """The innermost item or quotation that it is in."""
-        self.language = ""
-        """Of code."""
-        self.rows: list[list[list[Block]]] = []
-        """Of a table: the blocks of each cell."""
+    kind: Kind
+    text: str
+    """With marks; of a table the texts of its cells."""
+    container: int
+    link_length: int
+    """Characters that are in links."""
+    level: int = 0
+    """Of a heading, 1 to 6."""
+    enclosure: Enclosure | None = None
+    """The innermost item or quotation that it is in."""
+    language: str = ""
+    """Of code."""
+    rows: Sequence[list[list[Block]]] = ()
+    """Of a table: the blocks of each cell."""
 
     @property
     def items(self) -> int:
@@ -84,26 +75,24 @@ class Block:
         return 0 if self.enclosure is None else self.enclosure.items
 
 
+@dataclass(slots=True, eq=False)
 class Container:
     """An element that blocks lie in."""
 
-    __slots__ = ("has_h1", "has_picture", "names", "parent", "role", "tag")
-
-    def __init__(self, parent: int, tag: str, role: Role, names: str = "") -> None:
-        self.parent = parent
-        self.tag = tag
-        self.role = role
-        self.names = names
-        """Its class."""
-        self.has_h1 = False
-        self.has_picture = False
+    parent: int
+    tag: str
+    role: Role
+    names: str = ""
+    """Its class."""
+    has_h1: bool = False
+    has_picture: bool = False
 
 
+@dataclass(slots=True, eq=False)
 class Outline:
     """Blocks and containers, parents before their children."""
 
-    def __init__(self) -> None:
-        self.blocks: list[Block] = []
-        self.containers: list[Container] = [Container(-1, "body", Role.NONE)]
-        self.is_cut = False
-        """Whether the page has more than is read of one."""
+    blocks: list[Block] = field(default_factory=list)
+    containers: list[Container] = field(default_factory=lambda: [Container(-1, "body", Role.NONE)])
+    is_cut: bool = False
+    """Whether the page has more than is read of one."""

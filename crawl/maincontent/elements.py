@@ -4,46 +4,25 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from crawl.html.tokens import Attributes
+from crawl.html.tokens import Attributes, names_in
 from crawl.maincontent.blocks import BOLD, CODE, ITALIC, STRIKE
 
-HIDDEN = frozenset(
-    (
-        *("annotation", "annotation-xml", "audio", "button", "canvas", "datalist", "desc", "head"),
-        *("iframe", "noembed", "noframes", "noscript", "object", "optgroup", "option", "rp", "rt"),
-        *("script", "select", "style", "svg", "template", "textarea", "title", "video"),
-    )
+HIDDEN = names_in(
+    "annotation annotation-xml audio button canvas datalist desc head iframe noembed noframes",
+    "noscript object optgroup option rp rt script select style svg template textarea title video",
 )
 """Elements whose text is no part of what people read."""
 PICTURES = frozenset(("canvas", "iframe", "img", "noscript", "object", "svg", "video"))
 """What a caption may be of; `noscript` has the picture that a script is to load."""
-CONTAINERS = frozenset(
-    (
-        *("article", "aside", "body", "center", "details", "dialog", "div", "dl", "fieldset"),
-        *(
-            "figcaption",
-            "figure",
-            "footer",
-            "form",
-            "header",
-            "main",
-            "menu",
-            "nav",
-            "ol",
-            "search",
-            "section",
-        ),
-        *("table", "td", "th", "ul"),
-    )
+CONTAINERS = names_in(
+    "article aside body center details dialog div dl fieldset figcaption figure footer form header",
+    "main menu nav ol search section table td th ul",
 )
 LISTS = frozenset(("ul", "ol", "menu"))
 ENCLOSURES = LISTS | {"li", "blockquote"}
 """Elements that Markdown shows before every line of what is in them."""
-BREAKS = frozenset(
-    (
-        *("address", "caption", "dd", "dt", "hgroup", "html", "legend", "li"),
-        *("option", "p", "summary", "tbody", "tfoot", "thead", "tr"),
-    )
+BREAKS = names_in(
+    "address caption dd dt hgroup html legend li option p summary tbody tfoot thead tr"
 )
 HEADINGS = {f"h{level}": level for level in range(1, 7)}
 INLINE = {

@@ -147,18 +147,14 @@ def _split_blanks(piece: str) -> tuple[str, str, str]:
 
 def _take_blanks_out(segments: list[_Segment]) -> None:
     """Leaves blanks what is said of the words on both sides, and of them."""
-    before = 0
-    for segment in segments:
-        if segment.text.isspace():
-            segment.style &= before
-        if segment.text == "\n" or not segment.text.isspace():
-            before = segment.style
-    after = 0
-    for segment in reversed(segments):
-        if segment.text.isspace():
-            segment.style &= after
-        if segment.text == "\n" or not segment.text.isspace():
-            after = segment.style
+    for ordered in (segments, segments[::-1]):
+        beside = 0
+        for segment in ordered:
+            is_blank = segment.text.isspace()
+            if is_blank:
+                segment.style &= beside
+            if segment.text == "\n" or not is_blank:
+                beside = segment.style
 
 
 def _merged(segments: list[_Segment]) -> list[_Segment]:
@@ -196,9 +192,7 @@ def _pairs(segments: list[_Segment]) -> list[_Pair]:
         style = segment.style
         while opened and any(not style & pair.bit for pair in opened):
             opened.pop().end = place
-        inside = 0
-        for pair in opened:
-            inside |= pair.bit
+        inside = sum(pair.bit for pair in opened)
         missing = [bit for bit in _BIT.values() if style & bit and not inside & bit]
         for bit in sorted(missing, key=lambda bit: -lasts[bit][place]):
             pair = _Pair(bit, place)

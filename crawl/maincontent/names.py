@@ -8,6 +8,8 @@ import re
 from enum import IntEnum
 from functools import lru_cache
 
+from crawl.html.tokens import names_in
+
 
 class Role(IntEnum):
     """What a container says it is."""
@@ -31,11 +33,9 @@ class Role(IntEnum):
 
 
 _AROUND_TAGS = frozenset(("nav", "aside", "footer", "dialog", "search"))
-_AROUND_ROLES = frozenset(
-    (
-        *("alert", "alertdialog", "banner", "complementary", "contentinfo", "dialog", "menu"),
-        *("menubar", "navigation", "search", "toolbar"),
-    )
+_AROUND_ROLES = names_in(
+    "alert alertdialog banner complementary contentinfo dialog menu menubar navigation search",
+    "toolbar",
 )
 _AROUND = re.compile(
     r"(?:^|[\s_-])(?:"

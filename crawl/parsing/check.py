@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from types import TracebackType
 from typing import Any
 
 from crawl.config import Config
@@ -135,12 +134,7 @@ class ParseChecker:
     def __enter__(self) -> ParseChecker:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _document(self, row: dict[str, Any], texts: Mapping[str, Any]) -> CheckedDocument:
@@ -199,6 +193,16 @@ def checked_links(
     kept = keep_links([(page, links)], rules, Counters(), exempts)
     kept_as = dict(zip(kept.position.tolist(), kept.urls.to_pylist(), strict=True))
     found = set(kept_as.values())
+
+    def reason_of(link: Outlink) -> str:
+        """Asks the rules about this link alone; what they would keep then is one too many."""
+        dropped = Counters()
+        alone = keep_links([(page, [link])], replace(rules, max_per_page=1), dropped, exempts)
+        if len(alone.urls):
+            return "duplicate" if alone.urls[0].as_py() in found else "limit"
+        reasons = (name.removeprefix(_DROPPED) for name in dropped if name.startswith(_DROPPED))
+        return next(reasons, "?")
+
     checked: list[CheckedLink] = []
     asked = 0
     for place, link in enumerate(links):
@@ -206,7 +210,7 @@ def checked_links(
             checked.append(CheckedLink(link, kept_as[place]))
             continue
         asked += 1
-        reason = "?" if asked > _MAX_REASONS else _reason(page, link, rules, exempts, found)
+        reason = "?" if asked > _MAX_REASONS else reason_of(link)
         detail = _filter_of(link, rules) if reason == "filtered" else ""
         checked.append(CheckedLink(link, reason=reason, detail=detail))
     return tuple(checked)
@@ -216,19 +220,3 @@ def _filter_of(link: Outlink, rules: OutlinkRules) -> str:
     url = link.url if rules.normalizers is None else rules.normalizers.normalize(link.url)
     rejection = rules.filters.rejection(url) if rules.filters is not None and url else None
     return ": ".join(rejection) if rejection is not None else ""
-
-
-def _reason(
-    page: str,
-    link: Outlink,
-    rules: OutlinkRules,
-    exempts: Callable[[str, str], bool],
-    found: set[str],
-) -> str:
-    """Asks the rules about this link alone; what they would keep then is one too many."""
-    dropped = Counters()
-    alone = keep_links([(page, [link])], replace(rules, max_per_page=1), dropped, exempts)
-    if len(alone.urls):
-        return "duplicate" if alone.urls[0].as_py() in found else "limit"
-    reasons = (name.removeprefix(_DROPPED) for name in dropped if name.startswith(_DROPPED))
-    return next(reasons, "?")

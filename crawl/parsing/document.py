@@ -61,9 +61,6 @@ def join_batches(batches: list[ParsedBatch]) -> ParsedBatch:
     counters = Counters()
     for batch in batches:
         counters.update(batch.counters)
-    return ParsedBatch(
-        pa.concat_tables([batch.parse_data for batch in batches]),
-        pa.concat_tables([batch.parse_text for batch in batches]),
-        pa.concat_tables([batch.crawl_parse for batch in batches]),
-        counters,
-    )
+    tables = [(batch.parse_data, batch.parse_text, batch.crawl_parse) for batch in batches]
+    data, text, crawl = map(pa.concat_tables, zip(*tables, strict=True))
+    return ParsedBatch(data, text, crawl, counters)

@@ -22,7 +22,7 @@ import shutil
 import tempfile
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -55,24 +55,16 @@ class BestLanguage(NamedTuple):
 class LanguageModel:
     """Naive Bayes over the n-grams of bytes that an automaton finds."""
 
-    def __init__(
-        self,
-        weights: npt.NDArray[np.float32],
-        priors: npt.NDArray[np.float32],
-        usual: npt.NDArray[np.float32],
-        transitions: Any,
-        states: list[int],
-        outputs: list[int],
-        classes: list[str],
-    ) -> None:
-        self._weights = weights
-        self._priors = priors
-        self._usual = usual
-        self._transitions = transitions
-        self._starts = [state << 8 for state in states]
-        self._outputs = outputs
-        self._classes = classes
-        self._first = _first_places(classes)
+    def __init__(self, arrays: Mapping[str, npt.NDArray[Any]]) -> None:
+        """Of the arrays that `_FILES` names."""
+        self._weights = arrays["weights"]
+        self._priors = arrays["priors"]
+        self._usual = arrays["usual"]
+        self._transitions: Any = arrays["transitions"].data
+        self._starts = [state << 8 for state in arrays["states"].tolist()]
+        self._outputs: list[int] = arrays["outputs"].tolist()
+        self._classes: list[str] = arrays["classes"].tolist()
+        self._first = _first_places(self._classes)
         """A language in two scripts has two classes, which count together."""
 
     @property
@@ -90,8 +82,7 @@ class LanguageModel:
 
     def classify(self, text: str) -> tuple[str, float]:
         """The likeliest language, and how much likelier it is than others."""
-        best = self.best(text)
-        return best.code, best.confidence
+        return self.best(text)[:2]
 
     def best(self, text: str) -> BestLanguage:
         """The likeliest language; with no confidence where nothing of the text is known."""
@@ -146,8 +137,8 @@ def load_model() -> LanguageModel:
         _keep(arrays, folder)
     except OSError as error:
         _log.debug("the language model is not kept: %s", error)
-        return _model_of(arrays)
-    return _mapped(folder) or _model_of(arrays)
+        return LanguageModel(arrays)
+    return _mapped(folder) or LanguageModel(arrays)
 
 
 def _arrays(packed: Any) -> dict[str, npt.NDArray[Any]]:
@@ -177,13 +168,6 @@ def _usual_fit(weights: npt.NDArray[np.float32]) -> npt.NDArray[np.float32]:
     return (total / mass).astype(np.float32)
 
 
-def _model_of(arrays: dict[str, npt.NDArray[Any]]) -> LanguageModel:
-    return LanguageModel(
-        *(arrays["weights"], arrays["priors"], arrays["usual"], arrays["transitions"].data),
-        *(arrays["states"].tolist(), arrays["outputs"].tolist(), arrays["classes"].tolist()),
-    )
-
-
 def _mapped(folder: Path) -> LanguageModel | None:
     """The model of these files; None where they are missing or not as they should be."""
     try:
@@ -197,8 +181,8 @@ def _mapped(folder: Path) -> LanguageModel | None:
             return None
         if len(arrays["states"]) != len(arrays["outputs"]):
             return None
-        model = _model_of(arrays)
-        return model if model.classify(_PROOF)[0] == "en" else None
+        model = LanguageModel(arrays)
+        return model if model.best(_PROOF).code == "en" else None
     except (OSError, ValueError, IndexError, EOFError):
         return None
 

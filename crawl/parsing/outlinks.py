@@ -22,20 +22,14 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.model.arrow import as_mask, equals, fill_null
 from crawl.model.parse import Outlink
 from crawl.parsing.anchors import Repeat, positions_with_longest_text, unread_links
-from crawl.rules.links import (
-    DB_IGNORE_EXTERNAL,
-    DB_IGNORE_INTERNAL,
-    DB_IGNORE_MODE,
-    DB_MAX_OUTLINK_LENGTH,
-    DB_MAX_OUTLINKS,
-    LOCAL_FILE,
-    PARSE_IGNORE_REL,
-)
+from crawl.rules import links as link_rules
 from crawl.urls.domains import domains_of
 from crawl.urls.hosts import hosts_of
 
 Exempts = Callable[[str, str], bool]
 _Integers = npt.NDArray[np.int64]
+_Pages = Sequence[tuple[str, Sequence[Outlink]]]
+"""The URL and the links of each."""
 _DROPPED = "outlinks_dropped."
 _FIRST_LOOK = 64
 """Links looked at in the first round at least, so that most pages need no second."""
@@ -61,12 +55,12 @@ class OutlinkRules:
         return cls(
             normalizers,
             filters,
-            max_per_page=config[DB_MAX_OUTLINKS],
-            max_length=config[DB_MAX_OUTLINK_LENGTH],
-            ignored_rel=frozenset(word.lower() for word in config[PARSE_IGNORE_REL]),
-            ignore_internal=config[DB_IGNORE_INTERNAL],
-            ignore_external=config[DB_IGNORE_EXTERNAL],
-            by_domain=config[DB_IGNORE_MODE] == "byDomain",
+            max_per_page=config[link_rules.DB_MAX_OUTLINKS],
+            max_length=config[link_rules.DB_MAX_OUTLINK_LENGTH],
+            ignored_rel=frozenset(word.lower() for word in config[link_rules.PARSE_IGNORE_REL]),
+            ignore_internal=config[link_rules.DB_IGNORE_INTERNAL],
+            ignore_external=config[link_rules.DB_IGNORE_EXTERNAL],
+            by_domain=config[link_rules.DB_IGNORE_MODE] == "byDomain",
         )
 
 
@@ -85,7 +79,7 @@ class KeptLinks:
 
 
 def keep_links(
-    pages: Sequence[tuple[str, Sequence[Outlink]]],
+    pages: _Pages,
     rules: OutlinkRules,
     counters: Counters,
     exempts: Exempts = lambda source, target: False,
@@ -126,11 +120,7 @@ def keep_links(
 
 
 def _with_longest_texts(
-    pages: Sequence[tuple[str, Sequence[Outlink]]],
-    found: KeptLinks,
-    chosen: _Integers,
-    scanned: _Integers,
-    rules: OutlinkRules,
+    pages: _Pages, found: KeptLinks, chosen: _Integers, scanned: _Integers, rules: OutlinkRules
 ) -> KeptLinks:
     """The chosen ones of the links that were found good, each told by the longest text that its
     page has for it."""
@@ -154,7 +144,7 @@ def _with_longest_texts(
 
 
 def _good(
-    pages: Sequence[tuple[str, Sequence[Outlink]]],
+    pages: _Pages,
     sources: pa.Array[Any],
     spans: list[tuple[int, int, int]],
     rules: OutlinkRules,
@@ -185,7 +175,8 @@ def _good(
         alive &= ~which
 
     drop("malformed", as_mask(pc.is_null(urls)))
-    drop("too_long", as_mask(pc.greater(_lengths(urls), pa.scalar(rules.max_length))))
+    lengths = pc.binary_length(cast("pa.StringArray", urls))
+    drop("too_long", as_mask(pc.greater(lengths, pa.scalar(rules.max_length))))
     rels = [place for place, link in enumerate(links) if link.rel]
     if rels and rules.ignored_rel:
         for place in rels:
@@ -211,7 +202,7 @@ def _good(
     drop("malformed", _spread(fill_null(placeless, True), codes, rows, len(links)))
     if pc.any(is_file).as_py():
         of_the_web = ~as_mask(_are_files(sources.take(owner)))
-        drop(LOCAL_FILE, _spread(is_file, codes, rows, len(links)) & of_the_web)
+        drop(link_rules.LOCAL_FILE, _spread(is_file, codes, rows, len(links)) & of_the_web)
     if rules.filters is not None:
         accepted = rules.filters.filter_batch(normal, plugin_counters)
         drop("filtered", _spread(pc.invert(accepted), codes, rows, len(links)))
@@ -278,11 +269,6 @@ def _is_text(value: object) -> bool:
     except UnicodeError:
         return False
     return True
-
-
-def _lengths(urls: pa.Array[Any]) -> pa.Array[Any]:
-    """The length of each URL in bytes."""
-    return pc.binary_length(cast("pa.StringArray", urls))
 
 
 def _spread(

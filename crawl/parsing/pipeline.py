@@ -15,6 +15,7 @@ import numpy as np
 
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
+from crawl.html.tokens import names_in
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.interfaces.scoring import Target
@@ -22,7 +23,7 @@ from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.parse import Outlink, Parse, ParseStatus
 from crawl.model.status import Status
-from crawl.parsing import rows
+from crawl.parsing import rows, settings
 from crawl.parsing.directives import with_header_directives
 from crawl.parsing.document import (
     CACHING_FORBIDDEN_KEY,
@@ -37,17 +38,6 @@ from crawl.parsing.link_lists import is_link_list
 from crawl.parsing.main_content import main_text
 from crawl.parsing.outlinks import KeptLinks, keep_links
 from crawl.parsing.plan import ParsePlan
-from crawl.parsing.settings import (
-    DB_PARSEMETA_TO_CRAWLDB,
-    HTTP_AGENT_NAME,
-    MIME_TYPE_MAGIC,
-    PARSER_CACHING_POLICY,
-    PARSER_DEFAULT_CHARSET,
-    PARSER_MAIN_CONTENT,
-    PARSER_SITEMAP_MAX_DEPTH,
-    PARSER_SKIP_TRUNCATED,
-    PARSER_STORE_TEXT,
-)
 from crawl.parsing.sitemap_depth import limit_sitemap_depth
 from crawl.parsing.text.charset import UTF_8, charset_of, default_codec
 from crawl.parsing.text.mime import mime_type
@@ -58,12 +48,10 @@ __all__ = ["ParsePlan", "ParsedBatch", "Pipeline", "join_batches", "parse_batch"
 
 _LONGEST_MESSAGE = 300
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
-_TEXTUAL = frozenset(
-    (
-        *("application/xhtml+xml", "application/xml", "application/json"),
-        *("application/javascript", "application/x-javascript", "application/ecmascript"),
-        *("application/ld+json", "application/feed+json", "application/x-sh"),
-    )
+_TEXTUAL = names_in(
+    "application/xhtml+xml application/xml application/json application/javascript",
+    "application/x-javascript application/ecmascript application/ld+json application/feed+json",
+    "application/x-sh",
 )
 OUT_OF_MEMORY = "the parser wanted more memory than it may have"
 _FAULTS = (Exception, SystemExit)
@@ -88,15 +76,15 @@ class Pipeline:
         self._scoring = parsing.scoring
         self._redirect_rules = RedirectRules.of(config)
         self._by_type: dict[str, list[tuple[str, Parser]]] = {}
-        self._default_codec = default_codec(config[PARSER_DEFAULT_CHARSET])
-        self._magic = config[MIME_TYPE_MAGIC]
-        self._skip_truncated = config[PARSER_SKIP_TRUNCATED]
-        self._store_text = config[PARSER_STORE_TEXT]
-        self._main_content = config[PARSER_MAIN_CONTENT]
-        self._caching_policy = config[PARSER_CACHING_POLICY]
-        self._sitemap_depth = config[PARSER_SITEMAP_MAX_DEPTH]
-        self._metadata_keys = config[DB_PARSEMETA_TO_CRAWLDB]
-        self._agent = config[HTTP_AGENT_NAME]
+        self._default_codec = default_codec(config[settings.PARSER_DEFAULT_CHARSET])
+        self._magic = config[settings.MIME_TYPE_MAGIC]
+        self._skip_truncated = config[settings.PARSER_SKIP_TRUNCATED]
+        self._store_text = config[settings.PARSER_STORE_TEXT]
+        self._main_content = config[settings.PARSER_MAIN_CONTENT]
+        self._caching_policy = config[settings.PARSER_CACHING_POLICY]
+        self._sitemap_depth = config[settings.PARSER_SITEMAP_MAX_DEPTH]
+        self._metadata_keys = config[settings.DB_PARSEMETA_TO_CRAWLDB]
+        self._agent = config[settings.HTTP_AGENT_NAME]
         self._interval = int(config[DB_FETCH_INTERVAL_DEFAULT])
 
     def parse(
@@ -300,12 +288,7 @@ class Pipeline:
             return None
 
     def _failed_document(
-        self,
-        content: Content,
-        parse: Parse,
-        counters: Counters,
-        kind: str = "",
-        charset: str = "",
+        self, content: Content, parse: Parse, counters: Counters, kind: str = "", charset: str = ""
     ) -> list[Document]:
         """The document of a page that could not be parsed; its bytes still have a signature."""
         counters[f"parse.{parse.status.value}"] += 1

@@ -13,17 +13,8 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.signature import Signature
 from crawl.interfaces.urlexemption import URLExemption
 from crawl.interfaces.urlnormalizer import Scope
+from crawl.parsing import settings
 from crawl.parsing.outlinks import OutlinkRules
-from crawl.parsing.settings import (
-    DB_SIGNATURE_CLASS,
-    PARSE_FILTER_URLS,
-    PARSE_NORMALIZE_URLS,
-    PARSEFILTER_ORDER,
-    PARSER_DEFAULT_CHARSET,
-    PARSER_MAPPING_FILE,
-    PLUGIN_PARSER,
-    URLEXEMPTION_ORDER,
-)
 from crawl.parsing.text.charset import default_codec
 from crawl.urls.rule_lines import rule_lines
 
@@ -55,7 +46,7 @@ class ParsePlan:
     ) -> ParsePlan:
         """The configured plan. Every plugin is built once, so that errors are raised on the
         driver and rule files travel with the configuration."""
-        names: tuple[str, ...] = config[PLUGIN_PARSER]
+        names: tuple[str, ...] = config[settings.PLUGIN_PARSER]
         parsers = resolve("parser", names)
         filters = FilterChain.from_config(config)
         normalizers = NormalizerChain.from_config(config, Scope.OUTLINK)
@@ -63,20 +54,20 @@ class ParsePlan:
             config=config,
             parsers=parsers,
             mapping=_parsers_by_type(config, names),
-            parse_filters=resolve("parsefilter", config[PARSEFILTER_ORDER]),
-            signature=resolve("signature", [config[DB_SIGNATURE_CLASS]])[0],
-            exemptions=resolve("urlexemption", config[URLEXEMPTION_ORDER]),
+            parse_filters=resolve("parsefilter", config[settings.PARSEFILTER_ORDER]),
+            signature=resolve("signature", [config[settings.DB_SIGNATURE_CLASS]])[0],
+            exemptions=resolve("urlexemption", config[settings.URLEXEMPTION_ORDER]),
             scoring=ScoringChain.from_config(config),
             outlinks=OutlinkRules.of(
                 config,
-                normalizers if normalize_urls and config[PARSE_NORMALIZE_URLS] else None,
-                filters if filter_urls and config[PARSE_FILTER_URLS] else None,
+                normalizers if normalize_urls and config[settings.PARSE_NORMALIZE_URLS] else None,
+                filters if filter_urls and config[settings.PARSE_FILTER_URLS] else None,
             ),
             redirects=NormalizerChain.from_config(config, Scope.FETCHER),
             filters=filters,
         )
         plan.build()
-        default_codec(config[PARSER_DEFAULT_CHARSET])
+        default_codec(config[settings.PARSER_DEFAULT_CHARSET])
         return plan
 
     def build(self) -> ParsePlugins:
@@ -117,7 +108,7 @@ class ParsePlugins:
 
 def _parsers_by_type(config: Config, parsers: tuple[str, ...]) -> TypeMap:
     found: dict[str, tuple[str, ...]] = {}
-    for line in rule_lines(config, PARSER_MAPPING_FILE):
+    for line in rule_lines(config, settings.PARSER_MAPPING_FILE):
         kind, *names = line.text.split()
         if not names:
             raise line.wrong(f"which parsers read {kind}?")

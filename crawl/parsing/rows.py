@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -113,17 +112,6 @@ def _records(
             yield target, host_of(target) or "", datum
 
 
-@dataclass(frozen=True, slots=True)
-class _ScoredLinks:
-    """The links that scoring has left, with what it gives them."""
-
-    rows: npt.NDArray[np.int64]
-    """Which of the kept links these are."""
-    scores: list[float]
-    intervals: list[int]
-    metadata: list[Any]
-
-
 def _linked(
     documents: Sequence[Document],
     kept: KeptLinks,
@@ -137,13 +125,13 @@ def _linked(
         intervals = pa.array(np.full(rows, interval, np.int32), pa.int32())
         metadata = _no_maps(rows)
     else:
-        scored = _scored_links(kept, distributed)
-        rows = len(scored.rows)
-        chosen = scored.rows
+        chosen, datums = _scored_links(kept, distributed)
+        rows = len(chosen)
         owner, urls, hosts = owner[chosen], urls.take(chosen), hosts.take(chosen)
-        scores = pa.array(scored.scores, pa.float32())
-        intervals = pa.array(scored.intervals, pa.int32())
-        metadata = _maps(scored.metadata) if any(scored.metadata) else _no_maps(rows)
+        scores = pa.array([datum.score for datum in datums], pa.float32())
+        intervals = pa.array([datum.fetch_interval for datum in datums], pa.int32())
+        noted = [datum.metadata for datum in datums]
+        metadata = _maps(noted) if any(noted) else _no_maps(rows)
     metadata = with_depths(documents, owner, metadata)
     fetched = np.array([document.content.fetch_time for document in documents], np.int64)
     columns = [
@@ -161,7 +149,10 @@ def _linked(
     return _table(columns, CRAWL_PARSE)
 
 
-def _scored_links(kept: KeptLinks, distributed: Sequence[Sequence[Target]]) -> _ScoredLinks:
+def _scored_links(
+    kept: KeptLinks, distributed: Sequence[Sequence[Target]]
+) -> tuple[npt.NDArray[np.int64], list[CrawlDatum]]:
+    """Which of the kept links scoring has left, and the records that it gives them."""
     starts = np.searchsorted(kept.owner, np.arange(len(distributed) + 1)).tolist()
     rows: list[int] = []
     datums: list[CrawlDatum] = []
@@ -174,12 +165,7 @@ def _scored_links(kept: KeptLinks, distributed: Sequence[Sequence[Target]]) -> _
         left = iter(zip(range(start, stop), kept.urls[start:stop].to_pylist(), strict=True))
         for url, _ in targets:  # in their order, some left out
             rows.append(next(row for row, known in left if known == url))
-    return _ScoredLinks(
-        np.array(rows, np.int64),
-        [datum.score for datum in datums],
-        [datum.fetch_interval for datum in datums],
-        [datum.metadata for datum in datums],
-    )
+    return np.array(rows, np.int64), datums
 
 
 def _outlinks(documents: Sequence[Document], kept: KeptLinks) -> pa.Array[Any]:
@@ -189,8 +175,7 @@ def _outlinks(documents: Sequence[Document], kept: KeptLinks) -> pa.Array[Any]:
     ]
     _, anchors, rels, tags = zip(*links, strict=True) if links else ((),) * 4
     structs = pa.StructArray.from_arrays(
-        [kept.urls, _texts(anchors), _texts(rels), _texts(tags)],
-        fields=list(OUTLINKS.value_type),
+        [kept.urls, _texts(anchors), _texts(rels), _texts(tags)], fields=list(OUTLINKS.value_type)
     )
     offsets = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs).cast(OUTLINKS)

@@ -6,10 +6,7 @@ from crawl.config import Property, boolean, choice, duration, file, integer, siz
 
 PLUGIN_PARSER: Property[tuple[str, ...]] = string_list(
     "plugin.parser",
-    (
-        *("html", "feed", "sitemap", "xml", "text", "json", "pdf", "zip", "js"),
-        *("tika", "metadata"),
-    ),
+    ("html", "feed", "sitemap", "xml", "text", "json", "pdf", "zip", "js", "tika", "metadata"),
     "The parsers. Of those that read a page's type the first is asked first; those that name"
     " the type itself come before those for text/* and */*.",
 )
@@ -19,9 +16,7 @@ PARSER_MAPPING_FILE: Property[str] = file(
     "Lines `type TAB parser…` that say which parsers are asked for a type, in which order.",
 )
 PARSEFILTER_ORDER: Property[tuple[str, ...]] = string_list(
-    "parsefilter.order",
-    ("language", "fields"),
-    "The parse filters, in the order they are asked.",
+    "parsefilter.order", ("language", "fields"), "The parse filters, in the order they are asked."
 )
 DB_SIGNATURE_CLASS: Property[str] = text(
     "db.signature.class", "md5", "The signature plugin, by name or as module:attr."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from crawl.config import Config, boolean, choice, duration, integer, number, text
+from crawl.config import Config, Property, boolean, choice, duration, integer, number, text
 
 METRICS_PORT = integer(
     "metrics.prometheus.port",

@@ -6,7 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from crawl.config import Config
-from crawl.fetcher.frontier.queues import HostQueues, ServerState
+from crawl.fetcher.frontier.queue import ServerState
+from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.hand_over import (
     KnownRobots,
     KnownServers,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from crawl.clock import Clock
 from crawl.config import Config, string_list
 from crawl.interfaces.protocol import (
     Failure,
@@ -19,9 +20,7 @@ from crawl.net.dns import HostResolver
 from crawl.urls.parse import scheme_of
 
 PLUGIN_PROTOCOL = string_list(
-    "plugin.protocol",
-    ("http",),
-    "The protocols; of several that speak a scheme the first is used.",
+    "plugin.protocol", ("http",), "The protocols; of several that speak a scheme the first is used."
 )
 
 
@@ -40,7 +39,8 @@ class Protocols:
         for protocol in reversed(self._built):
             self._by_scheme |= dict.fromkeys(protocol.schemes, protocol)
         own = getattr(self._by_scheme.get("http"), "resolver", None)
-        self._resolver = own if isinstance(own, HostResolver) else HostResolver(config)
+        self.resolver = own if isinstance(own, HostResolver) else HostResolver(config)
+        """The resolver of the web's protocol, so that no host is looked up a second time."""
 
     def fetch(self, request: Request) -> Response | Failure:
         scheme = scheme_of(request.url) or ""
@@ -58,11 +58,18 @@ class Protocols:
             return None
         return protocol.transfers() if isinstance(protocol, Multiplexing) else None
 
-    @property
-    def resolver(self) -> HostResolver:
-        """The resolver of the web's protocol, so that no host is looked up a second time."""
-        return self._resolver
-
     def close(self) -> None:
         for protocol in self._built:
             protocol.close()
+
+
+def ask(
+    fetch: Callable[[Request], Response | Failure], request: Request, clock: Clock
+) -> Response | Failure:
+    """Sends a request. A protocol promises not to raise; one that does costs one URL, not the
+    crawl."""
+    try:
+        return fetch(request)
+    except Exception as fault:
+        text = f"{type(fault).__name__}: {fault}"
+        return Failure(request.url, FailureKind.OTHER, text, sent=clock.monotonic())

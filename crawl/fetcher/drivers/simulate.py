@@ -22,18 +22,17 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.fetcher.drivers.virtual import VirtualClock, run_virtual
 from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
-from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.values.hooks import EngineHooks, queue_keys
 from crawl.fetcher.values.item import Purpose
 from crawl.fetcher.values.output_port import NullOutput
 from crawl.fetcher.values.politeness import Politeness
-from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FETCHER_TIMELIMIT, FetchSettings
+from crawl.fetcher.values.settings import FETCHER_TIMELIMIT, FetchSettings
 from crawl.interfaces.protocol import Failure, Response
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, PartFile
-from crawl.urls.partition import Partitioner, PartitionMode
 
 ListedUrls = Iterator[tuple[str, CrawlDatum]]
 
@@ -143,7 +142,7 @@ def plan_part(
         urls,
         settings,
         Politeness.of(config),
-        EngineHooks(_key_of(config), clock, random.Random(seed)),
+        EngineHooks(queue_keys(config, lambda host: None), clock, random.Random(seed)),
         NullOutput(),
         deadline=limit * 60 if limit >= 0 else None,
     )
@@ -151,15 +150,11 @@ def plan_part(
     run = run_virtual(engine, web.answer, settings.threads, clock, keep=False)
     hosts = web.hosts.values()
     chain = max((host.chain_s for host in hosts), default=0.0)
+    ideal_s = max(chain, run.busy_s / settings.threads)
+    last = tuple(heapq.nlargest(longest, hosts, key=lambda host: host.ended_s))
     return PartPlan(
-        part,
-        len(hosts),
-        settings.threads,
-        run.seconds,
-        max(chain, run.busy_s / settings.threads),
-        run.busy_s,
-        engine.counters,
-        tuple(heapq.nlargest(longest, hosts, key=lambda host: host.ended_s)),
+        *(part, len(hosts), settings.threads, run.seconds),
+        *(ideal_s, run.busy_s, engine.counters, last),
     )
 
 
@@ -204,14 +199,6 @@ def made_urls(sizes: NDArray[np.int64], part: int, parts: int, seed: int) -> Lis
 def _in_pieces(order: NDArray[np.int32], rows: int = 10_000) -> Iterable[int]:
     for begin in range(0, len(order), rows):
         yield from order[begin : begin + rows].tolist()
-
-
-def _key_of(config: Config) -> Callable[[str], str]:
-    mode = PartitionMode(config[FETCHER_QUEUE_MODE])
-    if mode is not PartitionMode.BY_DOMAIN:
-        return lambda host: host
-    partitioner = Partitioner(mode)
-    return lambda host: partitioner.key_of_host(host).key
 
 
 class _Web:

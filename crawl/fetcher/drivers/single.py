@@ -16,16 +16,17 @@ from dataclasses import dataclass, field, replace
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
+from crawl.fetcher.drivers.protocols import ask
 from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
-from crawl.fetcher.frontier.queues import Idle
-from crawl.fetcher.values.hooks import EngineHooks
+from crawl.fetcher.frontier.queue import Idle
+from crawl.fetcher.values.hooks import EngineHooks, address_lookup, queue_keys, url_acceptance
 from crawl.fetcher.values.item import Purpose
 from crawl.fetcher.values.output_port import MemoryOutput
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import FetchRecord
-from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE, FetchSettings, is_at_or_below
+from crawl.fetcher.values.settings import FetchSettings, is_at_or_below
 from crawl.interfaces.chains import FilterChain, NormalizerChain
-from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
+from crawl.interfaces.protocol import Failure, Request, Response
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
@@ -34,7 +35,6 @@ from crawl.net.dns import HostResolver
 from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
 from crawl.urls.parse import host_of, parse
-from crawl.urls.partition import Partitioner, PartitionMode
 
 _REASON_COUNTERS = ("handed_back.", "redirects_dropped.", "no_host", "already_fetched_here")
 """Beginnings of the counters that say why a URL has no record."""
@@ -153,7 +153,7 @@ class PageFetcher:
             if not pages and found.item.purpose is Purpose.PAGE:
                 return
             self._wait(found, at)
-            answer = self._ask(found.request)
+            answer = ask(self.environment.fetch, found.request, clock)
             at = clock.monotonic()
             engine.handle(found, answer, at)
             engine.commit_point(at)
@@ -172,23 +172,14 @@ class PageFetcher:
             self.environment.on_pause(work.request.url, seconds)
             self.environment.sleep(seconds)
 
-    def _ask(self, request: Request) -> Response | Failure:
-        try:
-            return self.environment.fetch(request)
-        except Exception as fault:  # a protocol promises not to raise
-            sent = self.environment.clock.monotonic()
-            text = f"{type(fault).__name__}: {fault}"
-            return Failure(request.url, FailureKind.OTHER, text, sent=sent)
-
     def rules_of(self, url: str) -> RobotRules | Deferred | None:
         parts = parse(url)
         if parts is None:
             return None
         port = f":{parts.port}" if parts.port is not None else ""
         answer = self._answers.get(f"{parts.scheme}://{parts.host}{port}")
-        return None if answer is None else self._verdict(answer)
-
-    def _verdict(self, answer: Response | Failure) -> RobotRules | Deferred:
+        if answer is None:
+            return None
         return rules_from_answer(answer, self._settings.robots, self.environment.clock.now_ms())
 
     def _reasons_since(self, before: Counters) -> tuple[str, ...]:
@@ -200,26 +191,12 @@ class PageFetcher:
 
     def _hooks(self) -> EngineHooks:
         config = self.config
-        resolver = HostResolver(config)
         normalizers = NormalizerChain.from_config(config, Scope.FETCHER)
-        filters = FilterChain.from_config(config)
-
-        def address_of(host: str) -> str | None:
-            found = resolver.locate(host).addresses
-            return found[0] if found else None
-
-        def accept_target(url: str) -> tuple[str | None, str]:
-            normal = normalizers.normalize(url)
-            if normal is None:
-                return None, "malformed"
-            rejected = filters.rejection(normal)
-            return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
-
-        partitioner = Partitioner(PartitionMode(config[FETCHER_QUEUE_MODE]), address_of)
+        address_of = address_lookup(HostResolver(config))
         return EngineHooks(
-            key_of=lambda host: partitioner.key_of_host(host).key,
+            key_of=queue_keys(config, address_of),
             clock=self.environment.clock,
             rng=random.Random(0),
-            accept_target=accept_target,
+            accept_target=url_acceptance(normalizers, FilterChain.from_config(config)),
             address_of=address_of if Politeness.of(config).ip_delay_s > 0 else None,
         )

@@ -14,12 +14,13 @@ import math
 import threading
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from crawl.clock import Clock
+from crawl.fetcher.drivers.protocols import ask
 from crawl.fetcher.engine.engine import CRASHED, FetchEngine, ReadyRequest
-from crawl.fetcher.frontier.queues import Idle
-from crawl.interfaces.protocol import Failure, FailureKind, Request, Response, Transfers
+from crawl.fetcher.frontier.queue import Idle
+from crawl.interfaces.protocol import Failure, Request, Response, Transfers
 
 _TICK_S = 0.5
 _MEASURED_S = 1.0
@@ -41,7 +42,7 @@ class ThroughputCheck:
     """Measures the throughput of a fetch, each second, against its floor."""
 
     def __init__(self, floor: ThroughputFloor, begun: float) -> None:
-        self._floor = floor
+        self.floor = floor
         self._starts_at = begun + floor.after_s
         self._measured_at = begun
         self._pages = 0
@@ -53,11 +54,11 @@ class ThroughputCheck:
         seconds = now - self._measured_at
         if seconds < _MEASURED_S:
             return False
-        is_below = (pages - self._pages) / seconds < self._floor.pages_per_s
+        is_below = (pages - self._pages) / seconds < self.floor.pages_per_s
         is_time = self._measured_at >= self._starts_at
         self._below_s = self._below_s + seconds if is_below and is_time else 0.0
         self._measured_at, self._pages = now, pages
-        return self._below_s > self._floor.patience_s
+        return self._below_s > self.floor.patience_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,62 +77,53 @@ class BandwidthTarget:
         return max(1, min(wanted, self.max_threads))
 
 
+@dataclass(slots=True)
 class ThreadedDriver:
     """Runs one engine with threads."""
 
-    def __init__(
-        self,
-        engine: FetchEngine,
-        fetch: Callable[[Request], Response | Failure],
-        threads: int,
-        clock: Clock,
-        *,
-        floor: ThroughputFloor | None = None,
-        bandwidth: BandwidthTarget | None = None,
-        hang_s: float = math.inf,
-        monitor: Callable[[FetchEngine, int], str] = lambda engine, busy: "",
-        transfers: Transfers | None = None,
-    ) -> None:
-        """`monitor` is called now and then with the number of busy threads; a text that it
-        returns is the reason to stop. Threads whose requests do not end for `hang_s` are
-        abandoned. With `transfers` one thread has all requests under way but those that
-        would block it, which the others `fetch`; `transfers` is closed at the end."""
-        self._engine = engine
-        self._fetch = fetch
-        self._clock = clock
-        self._allowed = threads
-        self._threads = threads if bandwidth is None else max(threads, bandwidth.max_threads)
-        self._floor = floor
-        self._bandwidth = bandwidth
-        self._hang_s = hang_s
-        self._monitor = monitor
-        self._transfers = transfers
-        self._blocking: deque[ReadyRequest] = deque()
-        """Requests that would block the thread with the transfers."""
-        self._is_transferring = transfers is not None
-        self._lock = threading.Condition()
-        """Guards the engine and all that follows."""
-        self._wakes_at = math.inf
-        self._busy = 0
-        self._abandoned = False
-        self._is_engine_done = False
-        """The engine wants nothing more: what is under way then was given up."""
-        self._fault: BaseException | None = None
+    engine: FetchEngine
+    fetch: Callable[[Request], Response | Failure]
+    threads: int
+    clock: Clock
+    floor: ThroughputFloor | None = None
+    bandwidth: BandwidthTarget | None = None
+    hang_s: float = math.inf
+    """Threads whose requests do not end for so long are abandoned."""
+    monitor: Callable[[FetchEngine, int], str] = lambda engine, busy: ""
+    """Called now and then with the number of busy threads; a text that it returns is the reason
+    to stop."""
+    transfers: Transfers | None = None
+    """With these one thread has all requests under way but those that would block it, which the
+    others `fetch`; closed at the end."""
+    _allowed: int = field(init=False)
+    _blocking: deque[ReadyRequest] = field(default_factory=deque)
+    """Requests that would block the thread with the transfers."""
+    _is_transferring: bool = field(init=False)
+    _lock: threading.Condition = field(default_factory=threading.Condition)
+    """Guards the engine and all that follows."""
+    _wakes_at: float = math.inf
+    _busy: int = 0
+    _abandoned: bool = False
+    _is_engine_done: bool = False
+    """The engine wants nothing more: what is under way then was given up."""
+    _fault: BaseException | None = None
+
+    def __post_init__(self) -> None:
+        self._allowed = self.threads
+        self._is_transferring = self.transfers is not None
 
     def run(self) -> None:
         """Works until the engine is done; raises what a thread of ours died of."""
+        most = 0 if self.bandwidth is None else self.bandwidth.max_threads
         threads = [
             threading.Thread(target=self._work, name=f"fetcher-{number}", daemon=True)
-            for number in range(self._threads)
+            for number in range(max(self.threads, most))
         ]
-        if self._transfers is not None:
-            driver = threading.Thread(
-                target=self._run_transfers,
-                args=[self._transfers],
-                name="fetcher-transfers",
-                daemon=True,
+        if self.transfers is not None:
+            run, given = self._run_transfers, [self.transfers]
+            threads.insert(
+                0, threading.Thread(target=run, args=given, name="fetcher-transfers", daemon=True)
             )
-            threads.insert(0, driver)
         for thread in threads:
             thread.start()
         try:
@@ -147,73 +139,69 @@ class ThreadedDriver:
     def stop(self, reason: str) -> None:
         """Takes nothing more; requests under way are finished."""
         with self._lock:
-            self._engine.stop(reason)
+            self.engine.stop(reason)
             self._lock.notify_all()
         self._wake_transfers()
 
     def _supervise(self, threads: list[threading.Thread]) -> None:
-        begun = self._clock.monotonic()
-        throughput = None if self._floor is None else ThroughputCheck(self._floor, begun)
+        begun = self.clock.monotonic()
+        throughput = None if self.floor is None else ThroughputCheck(self.floor, begun)
         moved, requests = begun, 0
         measured_at, measured_bytes = begun, 0
         while any(thread.is_alive() for thread in threads):
-            _first_alive(threads).join(_TICK_S)
+            next((thread for thread in threads if thread.is_alive()), threads[0]).join(_TICK_S)
             with self._lock:
-                reason = self._monitor(self._engine, self._busy)
-                now_pages = self._engine.counters["records"]
-                now_requests = self._engine.counters["requests"]
-                now_bytes = self._engine.counters["bytes"]
+                reason = self.monitor(self.engine, self._busy)
+                now_pages = self.engine.counters["records"]
+                now_requests = self.engine.counters["requests"]
+                now_bytes = self.engine.counters["bytes"]
                 busy = self._busy
-            now = self._clock.monotonic()
+            now = self.clock.monotonic()
             if now_requests != requests or not busy:
                 moved, requests = now, now_requests
-            if now - moved > self._hang_s:
-                self._abandon_hung(busy)
+            if now - moved > self.hang_s:
+                self._abandon(hung=busy)
                 return
             if self._is_engine_done and busy and self._fault is None:
-                self._abandon_given_up(threads)
+                self._abandon()
+                if self.transfers is not None:
+                    threads[0].join()  # closes its requests, which takes no time
                 break
-            if self._bandwidth is not None and now - measured_at >= self._bandwidth.every_s:
+            if self.bandwidth is not None and now - measured_at >= self.bandwidth.every_s:
                 used = (now_bytes - measured_bytes) * 8 / 1000 / (now - measured_at)
                 measured_at, measured_bytes = now, now_bytes
                 with self._lock:
-                    self._allowed = self._bandwidth.threads_for(used, busy, self._allowed)
+                    self._allowed = self.bandwidth.threads_for(used, busy, self._allowed)
                     self._lock.notify_all()
             if throughput is not None and throughput.is_too_slow(now, now_pages):
                 reason = reason or "throughput_below_floor"
             if reason:
                 self.stop(reason)
         # a list of few pages may have been done before the first look
-        self._monitor(self._engine, 0)
+        self.monitor(self.engine, 0)
 
-    def _abandon_hung(self, busy: int) -> None:
-        """Ends without the threads that hang; their URLs are returned unfetched."""
+    def _abandon(self, hung: int = 0) -> None:
+        """Ends without the threads whose requests the engine has given up, or that hang: then
+        their URLs are returned unfetched."""
         with self._lock:
-            self._engine.counters["hung_threads"] += busy
-            self._engine.counters["handed_back.hung"] += busy
-            self._engine.stop("hung")
+            if hung:
+                self.engine.counters["hung_threads"] += hung
+                self.engine.counters["handed_back.hung"] += hung
+                self.engine.stop("hung")
             self._abandoned = True
             self._lock.notify_all()
-
-    def _abandon_given_up(self, threads: list[threading.Thread]) -> None:
-        """Ends without the threads whose requests the engine has given up."""
-        with self._lock:
-            self._abandoned = True
-            self._lock.notify_all()
-        if self._transfers is not None:
-            threads[0].join()  # closes its requests, which takes no time
 
     def _work(self) -> None:
         try:
             while (work := self._next()) is not None:
-                answer = self._ask(work.request)
+                answer = ask(self.fetch, work.request, self.clock)
                 with self._lock:
                     if self._abandoned:
                         return
                     self._busy -= 1
-                    now = self._clock.monotonic()
-                    self._engine.handle(work, answer, now)
-                    self._engine.commit_point(now)
+                    now = self.clock.monotonic()
+                    self.engine.handle(work, answer, now)
+                    self.engine.commit_point(now)
                     self._lock.notify()
                 self._wake_transfers()
         except BaseException as fault:
@@ -223,7 +211,7 @@ class ThreadedDriver:
         with self._lock:
             self._fault = self._fault or fault
             try:
-                self._engine.stop(CRASHED)
+                self.engine.stop(CRASHED)
             finally:
                 self._lock.notify_all()
 
@@ -237,12 +225,12 @@ class ThreadedDriver:
                 with self._lock:
                     if self._abandoned:
                         return
-                    now = self._clock.monotonic()
+                    now = self.clock.monotonic()
                     self._busy -= len(ended)
                     for work, answer in ended:
                         assert isinstance(work, ReadyRequest)
-                        self._engine.handle(work, answer, now)
-                    self._engine.commit_point(now)
+                        self.engine.handle(work, answer, now)
+                    self.engine.commit_point(now)
         except BaseException as fault:
             self._crash(fault)
         finally:
@@ -256,10 +244,10 @@ class ThreadedDriver:
         where there is none."""
         with self._lock:
             while not self._abandoned and self._fault is None:
-                if self._busy >= self._allowed and not self._engine.stopped:
+                if self._busy >= self._allowed and not self.engine.stopped:
                     return _TICK_S
-                now = self._clock.monotonic()
-                found = self._engine.next_request(now)
+                now = self.clock.monotonic()
+                found = self.engine.next_request(now)
                 if found is None:
                     self._is_engine_done = True
                     return None
@@ -284,22 +272,22 @@ class ThreadedDriver:
         return self._blocking.popleft() if self._blocking and not self._abandoned else None
 
     def _wake_transfers(self) -> None:
-        if self._transfers is None:
+        if self.transfers is None:
             return
         with self._lock:
             if self._is_transferring:
-                self._transfers.wake()
+                self.transfers.wake()
 
     def _next(self) -> ReadyRequest | None:
         with self._lock:
-            if self._transfers is not None:
+            if self.transfers is not None:
                 return self._next_blocking()
             while self._fault is None and not self._abandoned:
-                if self._busy >= self._allowed and not self._engine.stopped:
+                if self._busy >= self._allowed and not self.engine.stopped:
                     self._lock.wait()
                     continue
-                now = self._clock.monotonic()
-                found = self._engine.next_request(now)
+                now = self.clock.monotonic()
+                found = self.engine.next_request(now)
                 if isinstance(found, ReadyRequest):
                     self._busy += 1
                     self._lock.notify()  # another thread may find more
@@ -320,16 +308,3 @@ class ThreadedDriver:
         self._lock.wait(until - now)
         if self._wakes_at == until:
             self._wakes_at = math.inf
-
-    def _ask(self, request: Request) -> Response | Failure:
-        try:
-            return self._fetch(request)
-        except Exception as fault:
-            # a protocol promises not to raise; one that does costs one URL, not the crawl
-            now = self._clock.monotonic()
-            text = f"{type(fault).__name__}: {fault}"
-            return Failure(request.url, FailureKind.OTHER, text, sent=now)
-
-
-def _first_alive(threads: list[threading.Thread]) -> threading.Thread:
-    return next((thread for thread in threads if thread.is_alive()), threads[0])

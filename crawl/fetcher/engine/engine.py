@@ -20,10 +20,9 @@ from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.engine.host_troubles import HostTroubles
 from crawl.fetcher.engine.page_handler import PageHandler
 from crawl.fetcher.engine.robots_handler import RobotsHandler
-from crawl.fetcher.engine.silent import SilentServers
-from crawl.fetcher.engine.tail import Tail
-from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queues import HostQueues, Idle
+from crawl.fetcher.engine.tail import SilentServers, Tail
+from crawl.fetcher.frontier.queue import HostQueue, Idle
+from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, FollowedUrl, Purpose
@@ -90,27 +89,9 @@ class FetchEngine:
         self.stopped = ""
         """Why nothing more is taken; empty while the fetch goes on."""
         self._has_crashed = False
-        self._robots = RobotsHandler(
-            self,
-            settings,
-            politeness,
-            hooks.clock,
-            deadline=deadline,
-            archive=output.add_archived if settings.store_robots else None,
-            keep=output.add_robots if settings.robots_keep_s > 0 else None,
-            known=hooks.known_robots,
-            redirect_of=hooks.robots_redirect_of,
-            is_other_parts_server=hooks.is_other_parts_server,
-        )
+        self._robots = RobotsHandler(self, settings, politeness, hooks, output, deadline)
         self._follower = Follower(self, settings, hooks, output)
-        self._pages = PageHandler(
-            self,
-            politeness,
-            hooks,
-            self._follower,
-            store_content=settings.store_content,
-            deadline=deadline,
-        )
+        self._pages = PageHandler(self, settings, politeness, hooks, self._follower, deadline)
         silent = SilentServers(
             max(settings.tail_silence_s, politeness.usual.delay_s), hooks.is_slow_host
         )

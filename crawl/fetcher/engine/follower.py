@@ -26,11 +26,7 @@ class Follower:
     """Decides which redirects and links are followed within the fetch."""
 
     def __init__(
-        self,
-        engine: EngineCore,
-        settings: FetchSettings,
-        hooks: EngineHooks,
-        output: OutputPort,
+        self, engine: EngineCore, settings: FetchSettings, hooks: EngineHooks, output: OutputPort
     ) -> None:
         self._engine = engine
         self._settings = settings

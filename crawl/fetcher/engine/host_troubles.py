@@ -46,26 +46,14 @@ class HostTroubles:
         self._add(host, _Trouble(reason, now, until, base_s, gave_up=False, said=said))
 
     def give_up(
-        self,
-        host: str,
-        reason: str,
-        now: float,
-        until: float,
-        base_s: float = 0.0,
-        said: str = "",
+        self, host: str, reason: str, now: float, until: float, base_s: float = 0.0, said: str = ""
     ) -> None:
         """Notes that the host's URLs are returned unfetched. What it said before is remembered
         where nothing new was `said`."""
         self._add(host, _Trouble(reason, now, until, base_s, gave_up=True, said=said))
 
     def close(
-        self,
-        key: str,
-        hosts: Iterable[str],
-        reason: str,
-        now: float,
-        until: float,
-        said: str = "",
+        self, key: str, hosts: Iterable[str], reason: str, now: float, until: float, said: str = ""
     ) -> None:
         """Notes that a whole queue is returned unfetched, perhaps of several hosts."""
         self._closed[key] = reason, until, said
@@ -110,28 +98,17 @@ class HostTroubles:
         def moment(at: float) -> int:
             return now_ms + round((at - now) * 1000)
 
-        return [
-            HostTrouble(
-                host,
-                each.reason,
-                moment(each.at),
-                moment(each.until),
-                round(each.base_s * 1000),
-                each.gave_up,
-                each.said,
-            )
-            for host, each in sorted(troubles.items())
-        ]
+        told: list[HostTrouble] = []
+        for host, each in sorted(troubles.items()):
+            at, until, base_ms = moment(each.at), moment(each.until), round(each.base_s * 1000)
+            told.append(HostTrouble(host, each.reason, at, until, base_ms, each.gave_up, each.said))
+        return told
 
     def _add(self, host: str, new: _Trouble) -> None:
         known = self._hosts.get(host)
         if known is not None:
-            new = _Trouble(
-                known.reason if known.gave_up else new.reason,
-                new.at,
-                max(known.until, new.until),
-                max(known.base_s, new.base_s),
-                known.gave_up or new.gave_up,
-                new.said or known.said,
-            )
+            reason = known.reason if known.gave_up else new.reason
+            until, base_s = max(known.until, new.until), max(known.base_s, new.base_s)
+            gave_up, said = known.gave_up or new.gave_up, new.said or known.said
+            new = _Trouble(reason, new.at, until, base_s, gave_up, said)
         self._hosts[host] = new

@@ -3,15 +3,18 @@ server is owed for it."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.outcome import UNASKED, Blame, answer_label, outcome_of, said_of
+from crawl.fetcher.values.outcome import UNASKED, Answer, Blame, answer_label, outcome_of, said_of
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import record_of
-from crawl.interfaces.protocol import Failure, Response
+from crawl.fetcher.values.settings import FetchSettings
+from crawl.interfaces.protocol import Response
 from crawl.model.answer_keys import VALIDATOR_KEYS
 from crawl.model.datum import CrawlDatum
 from crawl.model.protocol_status import ProtocolStatus
@@ -19,41 +22,32 @@ from crawl.model.status import Status
 from crawl.robots.waits import retry_after_seconds
 
 
+@dataclass(frozen=True, slots=True)
 class PageHandler:
     """Takes in the answers to pages."""
 
-    def __init__(
-        self,
-        engine: EngineCore,
-        politeness: Politeness,
-        hooks: EngineHooks,
-        follower: Follower,
-        *,
-        store_content: bool,
-        deadline: float | None,
-    ) -> None:
-        self._engine = engine
-        self._politeness = politeness
-        self._hooks = hooks
-        self._follower = follower
-        self._store_content = store_content
-        self._deadline = deadline
+    engine: EngineCore
+    settings: FetchSettings
+    politeness: Politeness
+    hooks: EngineHooks
+    follower: Follower
+    deadline: float | None
 
-    def handle(
-        self, item: FetchItem, queue: HostQueue, answer: Response | Failure, now: float
-    ) -> None:
+    def handle(self, item: FetchItem, queue: HostQueue, answer: Answer, now: float) -> None:
         """Takes in the answer to a page, whose server was given back."""
-        engine = self._engine
+        engine = self.engine
         outcome = outcome_of(answer)
         if outcome.status is Status.FETCH_NOTMODIFIED and not _is_known(item.datum):
             outcome = UNASKED
-        now_ms = self._hooks.clock.now_ms()
+        now_ms = self.hooks.clock.now_ms()
         engine.counters[outcome.label] += 1
         engine.counters[answer_label(answer)] += 1
-        engine.emit(record_of(item, outcome, now_ms, answer, store_content=self._store_content))
+        engine.emit(
+            record_of(item, outcome, now_ms, answer, store_content=self.settings.store_content)
+        )
         if isinstance(answer, Response) and 300 <= answer.code < 400 and answer.code != 304:
             temporary = outcome.protocol_status is ProtocolStatus.TEMP_MOVED
-            self._follower.follow_redirect(item, answer, temporary=temporary)
+            self.follower.follow_redirect(item, answer, temporary=temporary)
         if outcome.blame is Blame.NONE:
             queue.exceptions = 0
             if engine.troubles:
@@ -62,31 +56,26 @@ class PageHandler:
             self._blame(item, queue, outcome.blame, answer, now)
 
     def _blame(
-        self,
-        item: FetchItem,
-        queue: HostQueue,
-        blame: Blame,
-        answer: Response | Failure,
-        now: float,
+        self, item: FetchItem, queue: HostQueue, blame: Blame, answer: Answer, now: float
     ) -> None:
         """Has a server that does not work rest, or gives it up."""
         queue.exceptions += 1
-        pause = self._politeness.back_off(queue.exceptions, self._hooks.rng.random())
+        pause = self.politeness.back_off(queue.exceptions, self.hooks.rng.random())
         why = "failures"
         if blame is Blame.PAUSE and isinstance(answer, Response):
             header = answer.header("retry-after")
-            asked_for = retry_after_seconds(header, self._hooks.clock.now_ms())
+            asked_for = retry_after_seconds(header, self.hooks.clock.now_ms())
             if asked_for is not None:
                 pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
         queue.wait_until(now + pause, why)
         said = said_of(answer)
-        self._engine.troubles.pause(item.host, "failures", now, now + pause, pause, said)
-        if 0 <= self._politeness.max_exceptions <= queue.exceptions:
-            self._engine.close(queue, "too_many_failures", now, said)
-        elif self._deadline is not None and now + pause >= self._deadline:
-            self._engine.close(queue, "pause_beyond_time_limit", now, said)
+        self.engine.troubles.pause(item.host, "failures", now, now + pause, pause, said)
+        if 0 <= self.politeness.max_exceptions <= queue.exceptions:
+            self.engine.close(queue, "too_many_failures", now, said)
+        elif self.deadline is not None and now + pause >= self.deadline:
+            self.engine.close(queue, "pause_beyond_time_limit", now, said)
         else:
-            self._engine.queues.offer(queue)
+            self.engine.queues.offer(queue)
 
 
 def _is_known(datum: CrawlDatum) -> bool:

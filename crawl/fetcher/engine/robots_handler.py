@@ -7,23 +7,22 @@ held back; the robots.txt is a request like any other, in its own server's queue
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
-from crawl.clock import Clock
 from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.frontier.robots_cache import RobotsCache
+from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, Purpose
 from crawl.fetcher.values.outcome import outcome_of, said_of
+from crawl.fetcher.values.output_port import OutputPort
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import content_of, record_of
 from crawl.fetcher.values.settings import FetchSettings, is_at_or_below
 from crawl.interfaces.protocol import Failure, FailureKind, Response
-from crawl.model.content import Content
 from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
-from crawl.robots.stored import KeepTimes, StoredAnswer, seconds_left, stored_answer
+from crawl.robots.stored import KeepTimes, seconds_left, stored_answer
 from crawl.rules.redirect import redirect_target
 from crawl.urls.parse import host_of
 
@@ -43,24 +42,17 @@ class RobotsHandler:
         engine: EngineCore,
         settings: FetchSettings,
         politeness: Politeness,
-        clock: Clock,
-        *,
-        deadline: float | None = None,
-        archive: Callable[[Content], None] | None = None,
-        keep: Callable[[StoredAnswer], None] | None = None,
-        known: Callable[[str], StoredAnswer | None] | None = None,
-        redirect_of: Callable[[str], str] = lambda authority: "",
-        is_other_parts_server: Callable[[str], bool] = lambda key: False,
+        hooks: EngineHooks,
+        output: OutputPort,
+        deadline: float | None,
     ) -> None:
         self._engine = engine
         self._settings = settings
         self._politeness = politeness
-        self._clock = clock
+        self._hooks = hooks
+        self._clock = hooks.clock
+        self._output = output
         self._deadline = deadline
-        self._archive = archive
-        self._keep = keep
-        self._known = known
-        self._redirect_of = redirect_of
         self._cross_part_redirects: dict[str, str] = {}
         """Where robots.txt files redirect to that are on servers of other parts, by authority."""
         self._keep_times = KeepTimes(
@@ -69,7 +61,6 @@ class RobotsHandler:
         self._known_failures: dict[str, tuple[Deferred, float]] = {}
         """By authority: why its rules could not be had by another engine, and until when it is
         left alone for that."""
-        self._is_other_parts_server = is_other_parts_server
         self._cache = RobotsCache(
             settings.robots_expire_s,
             settings.leave_alone_s,
@@ -86,19 +77,16 @@ class RobotsHandler:
         exempt = self._settings.robots_exempt
         if exempt and is_at_or_below(item.host, exempt):
             return _NO_ROBOTS
-        rules = self._cache.rules_of(item.authority, now)
-        if rules is None and self._known is not None:
-            return self._recall(item, now)
-        return rules
+        return self._cache.rules_of(item.authority, now) or self._recall(item, now)
 
     def _recall(self, item: FetchItem, now: float) -> RobotRules | None:
         """Takes up what another engine has learnt of the authority, if that still counts."""
         authority = item.authority
-        if self._known is None or self._cache.asker_of(authority) is not None:
+        known = self._hooks.known_robots
+        if known is None or self._cache.asker_of(authority) is not None:
             return None
-        stored, now_ms = self._known(authority), self._clock.now_ms()
-        left_s = 0.0 if stored is None else seconds_left(stored, now_ms)
-        if stored is None or left_s <= 0:
+        stored, now_ms = known(authority), self._clock.now_ms()
+        if stored is None or (left_s := seconds_left(stored, now_ms)) <= 0:
             return None
         verdict = rules_from_answer(stored.as_answer(), self._settings.robots, now_ms)
         if isinstance(verdict, Deferred):
@@ -129,7 +117,7 @@ class RobotsHandler:
             self._wait_as_others(item, *known_failure)
             return
         asked = self._begin_asking(item)
-        target = self._redirect_of(item.authority)
+        target = self._hooks.robots_redirect_of(item.authority)
         redirect = Response(asked.url, 302, (("location", target),))
         if not target or not self._follow(asked, redirect):
             self._engine.enqueue(asked)
@@ -157,25 +145,16 @@ class RobotsHandler:
         return {each: self._cross_part_redirects.get(each, "") for each in refused}
 
     def give_up(
-        self,
-        authority: str,
-        reason: str = "robots_deferred",
-        pause_s: float = 0.0,
-        said: str = "",
+        self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0, said: str = ""
     ) -> None:
         """Stops asking for these rules for now: their pages must not wait for them, and those
         of other hosts in the queue go on."""
         origin = self._origin_queue(authority)
         now = self._clock.monotonic()
         if reason != ROBOTS_ON_OTHER_PART:
-            self._engine.troubles.give_up(
-                host_of(f"{authority}/") or "",
-                reason,
-                now,
-                now + pause_s,
-                self._settings.robots_defer_s,
-                said,
-            )
+            base_s = self._settings.robots_defer_s
+            host = _host_of(authority)
+            self._engine.troubles.give_up(host, reason, now, now + pause_s, base_s, said)
         self._cache.refuse(authority, reason, now, pause_s)
         origin.awaited_rules -= 1
         for page in self._engine.queues.drain(origin):
@@ -187,8 +166,8 @@ class RobotsHandler:
     def handle(self, item: FetchItem, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request for a robots.txt."""
         self._engine.counters["robots_requests"] += 1
-        if self._archive is not None and isinstance(answer, Response):
-            self._archive(content_of(answer, self._clock.now_ms()))
+        if self._settings.store_robots and isinstance(answer, Response):
+            self._output.add_archived(content_of(answer, self._clock.now_ms()))
         if self._engine.stopped:
             return  # nobody waits for them any more
         origin = self._origin_queue(item.robots_for)
@@ -199,14 +178,14 @@ class RobotsHandler:
             return
         now_ms = self._clock.now_ms()
         verdict = rules_from_answer(answer, self._settings.robots, now_ms)
-        if self._keep is not None:
+        if self._settings.robots_keep_s > 0:
             times = self._keep_times
-            self._keep(stored_answer(item.robots_for, answer, verdict, now_ms, times))
+            self._output.add_robots(stored_answer(item.robots_for, answer, verdict, now_ms, times))
         if isinstance(verdict, Deferred):
             self._engine.counters[verdict.reason] += 1
             self._defer(item, origin, verdict, now)
             return
-        self._engine.troubles.answered(host_of(f"{item.robots_for}/") or "")
+        self._engine.troubles.answered(_host_of(item.robots_for))
         self._slow_down_target(item, verdict, now)
         origin.awaited_rules -= 1
         if verdict.crawl_delay_s is not None:
@@ -226,11 +205,8 @@ class RobotsHandler:
         self._cache.ask(item.authority, item.key)
         self._engine.queues.queue(item.key).awaited_rules += 1
         return FetchItem(
-            url=f"{item.authority}/robots.txt",
-            host=item.host,
-            authority=item.authority,
-            key=item.key,
-            datum=item.datum,
+            f"{item.authority}/robots.txt",
+            *(item.host, item.authority, item.key, item.datum),
             purpose=Purpose.ROBOTS,
             robots_for=item.authority,
         )
@@ -268,8 +244,7 @@ class RobotsHandler:
         outcome = outcome_of(answer)
         if answer.kind is FailureKind.UNKNOWN_HOST:
             now, base_s = self._clock.monotonic(), self._settings.robots_defer_s
-            host = host_of(f"{item.robots_for}/") or ""
-            said = said_of(answer)
+            host, said = _host_of(item.robots_for), said_of(answer)
             self._engine.troubles.give_up(host, answer.kind.value, now, now, base_s, said)
         self._cache.give_up(item.robots_for)
         origin.awaited_rules -= 1
@@ -296,7 +271,7 @@ class RobotsHandler:
         found = self._engine.item_of(target, item.datum)
         if found is None:
             return False
-        if self._is_other_parts_server(found.key):
+        if self._hooks.is_other_parts_server(found.key):
             # two tasks that ask one server know nothing of each other's pauses, and without
             # the file nobody knows what is allowed: the host is fetched when all others are done
             self._engine.counters["robots_elsewhere"] += 1
@@ -305,13 +280,9 @@ class RobotsHandler:
             return True
         if found.authority not in self._cache.delays:
             self._recall(found, self._clock.monotonic())  # it may ask for a pause of its own
+        came_by = (*item.came_by, item.url)
         self._engine.enqueue(
-            replace(
-                found,
-                purpose=Purpose.ROBOTS,
-                robots_for=item.robots_for,
-                came_by=(*item.came_by, item.url),
-            )
+            replace(found, purpose=Purpose.ROBOTS, robots_for=item.robots_for, came_by=came_by)
         )
         return True
 
@@ -326,31 +297,23 @@ class RobotsHandler:
     ) -> None:
         """Asks again later for rules that cannot be had now, or leaves the host for this run;
         `pause_s` is what is left of the pause where another engine has asked."""
-        tries = self._cache.failed(item.robots_for)
-        usual_s = max(verdict.retry_after_s or 0.0, self._settings.robots_defer_s)
-        pause = usual_s if pause_s is None else pause_s
+        authority, base_s = item.robots_for, self._settings.robots_defer_s
+        tries = self._cache.failed(authority)
+        asked_for = verdict.retry_after_s or 0.0
+        pause = max(asked_for, base_s) if pause_s is None else pause_s
         late = self._deadline is not None and now + pause >= self._deadline
-        keeps_others = any(page.authority != item.robots_for for page in origin.pages)
+        keeps_others = any(page.authority != authority for page in origin.pages)
         if tries > self._settings.robots_defer_retries or late or keeps_others:
-            asked_for = verdict.retry_after_s or 0.0
             origin.wait_until(now + asked_for)
-            self.give_up(item.robots_for, pause_s=asked_for, said=verdict.said)
+            self.give_up(authority, pause_s=asked_for, said=verdict.said)
             return
         origin.wait_until(now + pause, "robots.txt unavailable")
-        self._engine.troubles.pause(
-            host_of(f"{item.robots_for}/") or "",
-            "robots_deferred",
-            now,
-            now + pause,
-            self._settings.robots_defer_s,
-            verdict.said,
-        )
-        retry = replace(
-            item,
-            url=f"{item.robots_for}/robots.txt",
-            authority=item.robots_for,
-            host=host_of(f"{item.robots_for}/") or "",
-            key=origin.key,
-            came_by=(),
-        )
+        host, until = _host_of(authority), now + pause
+        self._engine.troubles.pause(host, "robots_deferred", now, until, base_s, verdict.said)
+        url = f"{authority}/robots.txt"
+        retry = replace(item, url=url, authority=authority, host=host, key=origin.key, came_by=())
         self._engine.enqueue(retry, first=True)
+
+
+def _host_of(authority: str) -> str:
+    return host_of(f"{authority}/") or ""

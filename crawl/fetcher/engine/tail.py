@@ -1,19 +1,110 @@
 """The end of a fetch, where all that is left are servers in trouble: they must not hold it up.
 
 Their URLs are returned unfetched, and the CrawlDb keeps the pauses that they are owed.
+
+Nor does it wait for servers that take a request and say nothing.
+
+A server's first request of a fetch is for its robots.txt. Where nothing else is left to be
+done, such requests alone would hold a round for the whole `http.timeout`. They are given up
+sooner, and their hosts put off as after a timeout, under these conditions:
+
+- every request under way is for a robots.txt, and has been for as long as `fetcher.tail.silence`
+  says, for the usual pause between two requests to a server, and for four times as long as
+  the slowest robots.txt of this fetch took;
+- another server has answered or refused in this fetch: where none has, it may be the network,
+  or one slow server alone;
+- none of the hosts was given up like this before: one that was is given all of its time when it
+  is tried again, and keeps that right once it has answered.
+
+A request that is given up counts as one that was sent: its server's pause begins, and an
+answer that still comes is passed over.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.engine.robots_handler import RobotsHandler
-from crawl.fetcher.engine.silent import SilentServers
-from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queues import Idle
+from crawl.fetcher.frontier.queue import HostQueue, Idle
+from crawl.fetcher.values.item import FetchItem
 from crawl.model.hosts import UNANSWERED
+from crawl.urls.parse import host_of
+
+_TIMES_SLOWER = 4
+_LOOK_AGAIN_S = 0.1
+"""Between two looks answers are read that have come: this process may have been held up."""
+_ANSWERED_WITHIN_S = 86_400.0
+"""A request that was given up has ended by then, or a driver that has ended had it under way."""
+
+
+@dataclass(slots=True)
+class SilentServers:
+    """The requests for a robots.txt that are under way."""
+
+    min_wait_s: float
+    """How long each is waited for at the least; infinite: until its request ends."""
+    is_slow_host: Callable[[str], bool]
+    """Whether a host is known to need all of its time."""
+    _given_up: dict[FetchItem, float] = field(default_factory=dict)
+    """When they were given up, of those whose answer has not come."""
+    _since: dict[FetchItem, float] = field(default_factory=dict)
+    _slowest_s: float | None = None
+    """Of the answers so far, refusals included."""
+    _look_again: float = 0.0
+    _slow_hosts: dict[str, bool] = field(default_factory=dict)
+    """Whether the hosts are slow that are being asked."""
+
+    def __len__(self) -> int:
+        return len(self._since)
+
+    def asked(self, item: FetchItem, now: float) -> None:
+        self._since[item] = now
+
+    def answered(self, item: FetchItem, now: float) -> bool:
+        """Takes note of an answer, or a failure; False where the request was given up."""
+        if item in self._given_up:
+            del self._given_up[item]  # a request has one answer
+            return False
+        since = self._since.pop(item, now)
+        self._slowest_s = max(self._slowest_s or 0.0, now - since)
+        self._look_again = 0.0
+        return True
+
+    def waited_until(self) -> float:
+        """When the last of them has been waited for long enough; where none has answered,
+        never."""
+        if not self._since or self._slowest_s is None:
+            return math.inf
+        patience_s = max(self.min_wait_s, _TIMES_SLOWER * self._slowest_s)
+        last = next(reversed(self._since.values()))
+        return max(last + patience_s, self._look_again)
+
+    def give_up_all(self, now: float) -> list[FetchItem]:
+        """Gives up all of them, unless one needs more time; at the second call."""
+        hosts = {host_of(f"{item.robots_for}/") or "" for item in self._since}
+        known = self._slow_hosts
+        self._slow_hosts = {
+            host: known[host] if host in known else self.is_slow_host(host) for host in hosts
+        }
+        if any(self._slow_hosts.values()):
+            self.min_wait_s = math.inf  # as long as it takes, and so for all
+            return []
+        if not self._look_again:
+            self._look_again = now + _LOOK_AGAIN_S
+            return []
+        items = list(self._since)
+        self._given_up = {
+            item: since
+            for item, since in self._given_up.items()
+            if since > now - _ANSWERED_WITHIN_S
+        }
+        self._given_up.update(dict.fromkeys(items, now))
+        self._since.clear()
+        self._look_again = 0.0
+        return items
 
 
 @dataclass(frozen=True, slots=True)

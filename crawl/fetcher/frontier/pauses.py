@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 
-from crawl.fetcher.frontier.queues import HostQueues, ServerState
+from crawl.fetcher.frontier.queue import ServerState
+from crawl.fetcher.frontier.queues import HostQueues
 
 Pauses = list[tuple[str, float, int]]
 """Rows of a server's key, the seconds until it may be asked, and its failures in a row."""

@@ -12,6 +12,35 @@ from dataclasses import dataclass, field
 from crawl.fetcher.values.item import FetchItem, Purpose
 from crawl.fetcher.values.politeness import ServerPace
 
+ADDRESS_MARK = "@"
+"""Stands before an address that hosts share, where a server's key is meant: no key has it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """No server may be asked now."""
+
+    until: float | None
+    """The moment at which one may be; None while that depends on a request under way, or if
+    nothing is left at all."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerState:
+    """The pause and the failures of a server, for the next engine that asks it."""
+
+    key: str
+    pause_s: float
+    """How long it must not be asked."""
+    exceptions: int
+    closed_reason: str
+    counts_s: float = 0.0
+    """How long another failure would be one more in a row."""
+    min_delay_s: float = 0.0
+    """The pause that its robots.txt asks for; 0 where it asks for none."""
+    wait_reason: str = ""
+    """Why it waits; empty for the usual pause."""
+
 
 @dataclass(slots=True, eq=False)
 class HostQueue:
@@ -96,3 +125,15 @@ class HostQueue:
         self.robots.clear()
         self.pages.clear()
         return items
+
+
+@dataclass(slots=True, eq=False)
+class AddressGate:
+    """One IP address: at most one request at a time, and a pause after each."""
+
+    busy: bool = False
+    ready_at: float = 0.0
+    waiting: deque[HostQueue] = field(default_factory=deque)
+    """Ready, but for the address."""
+    called: HostQueue | None = None
+    """The queue that may pass next: one at a time, however many hosts share the address."""

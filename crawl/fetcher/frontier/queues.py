@@ -16,21 +16,11 @@ import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from crawl.fetcher.frontier.address_gate import AddressGate
-from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.frontier.queue_stats import stats_of
-from crawl.fetcher.frontier.queue_values import (
-    ADDRESS_MARK,
-    Idle,
-    LongWait,
-    QueueStats,
-    ServerState,
-)
+from crawl.fetcher.frontier.queue import ADDRESS_MARK, AddressGate, HostQueue, Idle, ServerState
+from crawl.fetcher.frontier.queue_stats import QueueStats, stats_of
+from crawl.fetcher.values.hooks import KnownServer
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.known_server import KnownServer
 from crawl.fetcher.values.politeness import Politeness
-
-__all__ = ["HostQueues", "Idle", "LongWait", "QueueStats", "ServerState"]
 
 _LOOK_ABOVE = 1000
 """Queues, or hosts with an address, that may stand about idle before they are looked through."""
@@ -54,7 +44,6 @@ class HostQueues:
     def __init__(
         self,
         politeness: Politeness,
-        gates: bool | None = None,
         max_past: int = 100_000,
         known_server: Callable[[str], KnownServer | None] | None = None,
     ) -> None:
@@ -86,7 +75,7 @@ class HostQueues:
         """When queues that are closed for a time take in again."""
         self._reopen_at = math.inf
         """When the first of them does."""
-        self._gated = politeness.ip_delay_s > 0 if gates is None else gates
+        self._gated = politeness.ip_delay_s > 0
         self.waiting = 0
         self.in_progress = 0
 
@@ -128,13 +117,10 @@ class HostQueues:
     def server_states(self, now: float) -> list[ServerState]:
         """What the next engine that asks these servers has to know. One that this engine was told
         of and that is owed nothing any more is among them, too."""
-        states = [
-            ServerState(
-                *(key, 0.0, each.exceptions, each.closed_reason),
-                counts_s=max(0.0, each.count_until - now),
-            )
-            for key, each in self._past.items()
-        ]
+        states: list[ServerState] = []
+        for key, each in self._past.items():
+            counts_s = max(0.0, each.count_until - now)
+            states.append(ServerState(key, 0.0, each.exceptions, each.closed_reason, counts_s))
         states += [
             ServerState(key, until - now, 0, "")
             for key, until in self._paused.items()
@@ -145,17 +131,13 @@ class HostQueues:
             ready_at = max(queue.ready_at, now + queue.pace.delay_s if queue.in_progress else 0.0)
             if ready_at > now or queue.exceptions or queue.closed_reason or queue.min_delay_s:
                 counts_until = ready_at + self._politeness.back_off(queue.exceptions + 1, 1.0)
-                states.append(
-                    ServerState(
-                        queue.key,
-                        max(0.0, ready_at - now),
-                        queue.exceptions,
-                        queue.closed_reason,
-                        max(0.0, counts_until - now) if queue.exceptions else 0.0,
-                        queue.min_delay_s,
-                        queue.wait_reason,
-                    )
+                counts_s = max(0.0, counts_until - now) if queue.exceptions else 0.0
+                pause_s = max(0.0, ready_at - now)
+                state = ServerState(
+                    *(queue.key, pause_s, queue.exceptions, queue.closed_reason),
+                    *(counts_s, queue.min_delay_s, queue.wait_reason),
                 )
+                states.append(state)
         for address, gate in self._gates.items():
             ready_at = now + self._politeness.ip_delay_s if gate.busy else gate.ready_at
             if ready_at > now:
@@ -190,7 +172,7 @@ class HostQueues:
         queue.put(item, first=first)
         self.waiting += 1
         if not queue.is_scheduled:
-            self._offer(queue)
+            self.offer(queue)
         return ""
 
     def set_address(self, host: str, address: str) -> None:
@@ -210,7 +192,7 @@ class HostQueues:
             if self._gated and not self._passes_gate(queue, now, is_outdated):
                 continue
             if is_outdated:
-                self._offer(queue)  # back in its place, if it has one
+                self.offer(queue)  # back in its place, if it has one
                 continue
             item = queue.take()
             queue.taken_at = now
@@ -219,7 +201,7 @@ class HostQueues:
             if self._gated:
                 self._close_gate(item)
             if queue.in_progress < queue.pace.at_once:
-                self._offer(queue)
+                self.offer(queue)
             return item
         return Idle(None)
 
@@ -230,12 +212,13 @@ class HostQueues:
         self.in_progress -= 1
         if self._gated:
             self._open_gate(item, now, asked=asked)
-        self._offer(queue)
+        self.offer(queue)
         return queue
 
     def offer(self, queue: HostQueue) -> None:
-        """Schedules a queue anew. To be called after it was changed from outside."""
-        self._offer(queue)
+        """Schedules a queue anew; also to be called after it was changed from outside."""
+        if not queue.is_scheduled and queue.has_work:
+            self._push(queue, queue.ready_at)
 
     def drain(self, queue: HostQueue, reason: str = "", until: float = math.inf) -> list[FetchItem]:
         """Empties a queue, and closes it where a reason is given; for good, or for a time."""
@@ -326,10 +309,6 @@ class HostQueues:
         """How many queues are ready or wait: for progress displays and an ETA."""
         return stats_of(self._queues.values(), now)
 
-    def _offer(self, queue: HostQueue) -> None:
-        if not queue.is_scheduled and queue.has_work:
-            self._push(queue, queue.ready_at)
-
     def _push(self, queue: HostQueue, moment: float) -> None:
         queue.is_scheduled = True
         heapq.heappush(self._heap, (moment, next(self._numbers), queue))
@@ -374,7 +353,7 @@ class HostQueues:
                 self._called_by[queue] = gate
                 self._push(queue, gate.ready_at)
                 return
-            self._offer(queue)
+            self.offer(queue)
 
     def _close_gate(self, item: FetchItem) -> None:
         gate = self._gate(item.host)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field
 from threading import Lock
 from typing import IO
 
@@ -27,26 +28,19 @@ from crawl.storage.folder import Folder
 JOURNAL = "crawl_fetch/journal"
 
 
+@dataclass(slots=True)
 class ChunkJournal:
     """The notes of one chunk on their way to disk: written by one thread, ended by another."""
 
-    def __init__(
-        self,
-        folder: Folder,
-        new_name: Callable[[], str],
-        counted_before: Counters,
-        *,
-        can_grow: bool,
-    ) -> None:
-        self._folder = folder
-        self._new_name = new_name
-        self._counted_before = counted_before
-        self._can_grow = can_grow
-        self._names: list[str] = []
-        self._open = ExitStack()
-        self._growing_file: IO[bytes] | None = None
-        self._has_ended = False
-        self._lock = Lock()
+    folder: Folder
+    new_name: Callable[[], str]
+    counted_before: Counters
+    can_grow: bool
+    _names: list[str] = field(default_factory=list)
+    _open: ExitStack = field(default_factory=ExitStack)
+    _growing_file: IO[bytes] | None = None
+    _has_ended: bool = False
+    _lock: Lock = field(default_factory=Lock)
 
     def write(
         self,
@@ -60,13 +54,13 @@ class ChunkJournal:
         with self._lock:
             if self._has_ended:
                 return
-            before = self._counted_before
+            before = self.counted_before
             since = {name: count - before[name] for name, count in total.items()}
             counters = {name: count for name, count in since.items() if count}
             self._has_ended = True  # unless all goes well: what follows half a note would join it
             self._add(Note(records, archived, counters, followed))
             self._has_ended = False
-            self._counted_before = total
+            self.counted_before = total
 
     def end(self) -> list[str]:
         """Ends the journal of the chunk, and returns the names of its files."""
@@ -76,21 +70,21 @@ class ChunkJournal:
             return self._names
 
     def _add(self, note: Note) -> None:
-        if not self._can_grow:
-            with self._folder.open_write(self._named(), lasting=False) as stream:
+        if not self.can_grow:
+            with self.folder.open_write(self._named(), lasting=False) as stream:
                 _write(note, stream)
             return
         if self._growing_file is None:
-            opened = self._folder.open_write(self._named(), lasting=False)
+            opened = self.folder.open_write(self._named(), lasting=False)
             self._growing_file = self._open.enter_context(opened)
         try:
             _write(note, self._growing_file)
             self._growing_file.flush()
         except OSError as error:
-            raise StorageError(f"{self._folder.path(self._names[-1])}: {error}") from error
+            raise StorageError(f"{self.folder.path(self._names[-1])}: {error}") from error
 
     def _named(self) -> str:
-        self._names.append(self._new_name())
+        self._names.append(self.new_name())
         return self._names[-1]
 
 
@@ -111,7 +105,7 @@ class Journal:
 
     def begin(self, counted_before: Counters) -> ChunkJournal:
         """Returns the journal of a new chunk; what was counted before is in earlier ones."""
-        return ChunkJournal(self._folder, self._new_name, counted_before, can_grow=self.can_grow)
+        return ChunkJournal(self._folder, self._new_name, counted_before, self.can_grow)
 
     def uncommitted_notes(self, is_contained: Callable[[str], bool]) -> dict[str, list[Note]]:
         """The notes of earlier tasks, by file, but for files that a chunk contains."""

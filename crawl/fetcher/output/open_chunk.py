@@ -7,12 +7,7 @@ from dataclasses import dataclass
 
 from crawl.config import Config
 from crawl.fetcher.output.journal import ChunkJournal
-from crawl.fetcher.values.settings import (
-    FETCHER_CHECKPOINT_BYTES,
-    FETCHER_CHECKPOINT_RECORDS,
-    FETCHER_CHECKPOINT_SECONDS,
-    FETCHER_JOURNAL_SECONDS,
-)
+from crawl.fetcher.values import settings
 
 SOON_S = 1.0
 """How long answers may wait to be committed rather than noted."""
@@ -38,10 +33,10 @@ class ChunkSize:
     @classmethod
     def of(cls, config: Config) -> ChunkSize:
         return cls(
-            config[FETCHER_CHECKPOINT_RECORDS],
-            config[FETCHER_CHECKPOINT_BYTES],
-            config[FETCHER_CHECKPOINT_SECONDS],
-            config[FETCHER_JOURNAL_SECONDS],
+            config[settings.FETCHER_CHECKPOINT_RECORDS],
+            config[settings.FETCHER_CHECKPOINT_BYTES],
+            config[settings.FETCHER_CHECKPOINT_SECONDS],
+            config[settings.FETCHER_JOURNAL_SECONDS],
         )
 
 

@@ -84,8 +84,8 @@ class SegmentOutput:
     """Answers that are to be noted in the journal."""
     _chunk_files: ChunkFiles = field(init=False)
     """This and what follows belongs to the thread."""
-    _chunk_counters: Counters = field(default_factory=Counters)
-    _chunk_followed: list[FollowedUrl] = field(default_factory=list)
+    _chunk_counters: Counters = field(init=False)
+    _chunk_followed: list[FollowedUrl] = field(init=False)
     parse_counters: Counters = field(default_factory=Counters)
     """What the parses of this run have counted."""
     host_troubles: list[HostTrouble] = field(default_factory=list)
@@ -103,7 +103,7 @@ class SegmentOutput:
         self._journal_delay_s = self.size.journal_seconds or (
             0.0 if self._journal.can_grow else SOON_S
         )
-        self._chunk_files = self._new_files()
+        self._begin_files()
 
     def add(self, record: FetchRecord) -> None:
         for observe in self.observers:
@@ -172,15 +172,12 @@ class SegmentOutput:
         if chunk.begun is None:
             chunk.begun = now
         age = now - chunk.begun
-        soon = max(SOON_S, self._journal_delay_s)
-        is_quick = (
-            self._has_journal and self._commit_duration_s <= QUICK_COMMIT_S and chunk.is_quick(age)
-        )
-        if (
-            chunk.is_full(size)
-            or age >= size.seconds
-            or (age >= soon and self._commits_quickly)  # nothing of it was noted
-        ):
+        delay_s = self._journal_delay_s
+        soon = max(SOON_S, delay_s)
+        has_journal, is_quickly_done = delay_s >= 0, self._commit_duration_s <= QUICK_COMMIT_S
+        is_quick = has_journal and is_quickly_done and chunk.is_quick(age)
+        is_late = age >= soon and self._commits_quickly  # nothing of it was noted
+        if chunk.is_full(size) or age >= size.seconds or is_late:
             self.flush()
             self._commits_quickly = is_quick
             return
@@ -196,7 +193,7 @@ class SegmentOutput:
         elif self._is_journaling_now:
             if self._pending.begun is None:
                 self._pending.begun = now
-            if now - self._pending.begun >= self._journal_delay_s:
+            if now - self._pending.begun >= delay_s:
                 self._write_note()
 
     def flush(self) -> None:
@@ -252,10 +249,6 @@ class SegmentOutput:
     def _is_idle(self) -> bool:
         """Whether the thread has nothing to do; while it has, a batch may as well grow."""
         return not self._batches or self._batches[-1].done()
-
-    @property
-    def _has_journal(self) -> bool:
-        return self._journal_delay_s >= 0
 
     @property
     def _is_journaling_now(self) -> bool:
@@ -323,24 +316,20 @@ class SegmentOutput:
     ) -> None:
         begun = self.monotonic()
         pieces = self._chunk_files.finish()
-        followed = None
+        followed = robots = None
         if self._chunk_followed:
             followed = write_followed(self.segment, self.part, self._chunk_followed)
-        robots = None
         if answers:
             robots = write_answers(self.segment.child(ROBOTS_LEARNT), self.part, answers)
         names = end_of_notes()  # not sooner: files take long to finish
         self.log.commit(Chunk(pieces, dict(self._chunk_counters), names, followed, robots))
         self._journal.delete(names)
-        self._chunk_files, self._chunk_counters, self._chunk_followed = (
-            self._new_files(),
-            Counters(),
-            [],
-        )
+        self._begin_files()
         self._commit_duration_s = self.monotonic() - begun
 
-    def _new_files(self) -> ChunkFiles:
-        return ChunkFiles(self.segment, self.part, self.buckets)
+    def _begin_files(self) -> None:
+        self._chunk_files = ChunkFiles(self.segment, self.part, self.buckets)
+        self._chunk_counters, self._chunk_followed = Counters(), []
 
 
 def pages_of(rows: pa.Table) -> set[str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Any
 
@@ -34,6 +35,16 @@ _PLAIN: dict[str, Metric] = {
     "queues_closed": metrics.FETCH_QUEUES_CLOSED,
     "hung_threads": metrics.FETCH_HUNG_THREADS,
 }
+_UNDER_WAY = (
+    *(metrics.FETCH_THREADS_BUSY, metrics.FETCH_URLS_WAITING),
+    *(metrics.FETCH_LONGEST_QUEUE, metrics.FETCH_SILENCE),
+)
+_FAMILIES: dict[str, tuple[Metric, str]] = {
+    "handed_back.": (metrics.FETCH_HANDED_BACK, "reason"),
+    "redirects_": (metrics.FETCH_REDIRECTS, "outcome"),
+    "parse.": (metrics.PARSE_PAGES, "outcome"),
+}
+"""Counters that begin so, and the label that the rest of their name is."""
 _STATUSES = frozenset(status.label for status in Status if status.is_fetch)
 _QUEUE_STATES = ("ready", "waiting", "awaiting_robots", "backed_off", "blocked")
 
@@ -56,30 +67,28 @@ def fetch_metrics(segment: Folder, parts: Sequence[PartFile], clock: Clock) -> I
         metrics_of_fetch.end()
 
 
+@dataclass(slots=True)
 class FetchMetrics:
     """The metrics of one fetch, over all its parts."""
 
-    def __init__(
-        self, segment: Folder, parts: Sequence[PartFile], meter: Meter, clock: Clock
-    ) -> None:
-        self._segment = segment
-        self._parts = parts
-        self._meter = meter
-        self._clock = clock
-        self._known: dict[str, tuple[Counters, list[int], int]] = {}
-        """What each run of a part has reported."""
-        self._reports: PartReports | None = None
+    segment: Folder
+    parts: Sequence[PartFile]
+    meter: Meter
+    clock: Clock
+    _known: dict[str, tuple[Counters, list[int], int]] = field(default_factory=dict)
+    """What each run of a part has reported."""
+    _reports: PartReports | None = None
 
     def begin(self) -> None:
         """Begins all counters at zero; reports that are there by now are of an earlier fetch."""
-        self._reports = PartReports(self._segment, self._parts)
-        meter = self._meter
+        self._reports = PartReports(self.segment, self.parts)
+        meter = self.meter
         for metric in _PLAIN.values():
             meter.add(metric, 0)
         for status in sorted(_STATUSES):
             meter.add(metrics.FETCH_PAGES, 0, status=status)
-        meter.set(metrics.FETCH_PARTS, len(self._parts), state="listed")
-        meter.set(metrics.FETCH_URLS_LEFT, sum(part.rows for part in self._parts))
+        meter.set(metrics.FETCH_PARTS, len(self.parts), state="listed")
+        meter.set(metrics.FETCH_URLS_LEFT, sum(part.rows for part in self.parts))
 
     def poll(self) -> None:
         """Takes in the reports of the parts."""
@@ -94,15 +103,10 @@ class FetchMetrics:
 
     def end(self) -> None:
         """Sets to zero what is under way, also where tasks died without a last report."""
-        for metric in (
-            metrics.FETCH_THREADS_BUSY,
-            metrics.FETCH_URLS_WAITING,
-            metrics.FETCH_LONGEST_QUEUE,
-            metrics.FETCH_SILENCE,
-        ):
-            self._meter.set(metric, 0)
+        for metric in _UNDER_WAY:
+            self.meter.set(metric, 0)
         for state in _QUEUE_STATES:
-            self._meter.set(metrics.FETCH_QUEUES, 0, state=state)
+            self.meter.set(metrics.FETCH_QUEUES, 0, state=state)
 
     def _count(self, report: dict[str, Any]) -> None:
         run = str(report.get("run"))
@@ -113,47 +117,39 @@ class FetchMetrics:
         self._known[run] = (counters, counts, spent)
         for name, count in counters.items():
             if count > was[name]:
-                count_event(self._meter, name, count - was[name])
+                count_event(self.meter, name, count - was[name])
         if counts:
             new = [now - then for now, then in zip(counts, counts_were, strict=True)]
-            self._meter.merge(metrics.FETCH_REQUEST_SECONDS, new, (spent - spent_was) / 1000)
+            self.meter.merge(metrics.FETCH_REQUEST_SECONDS, new, (spent - spent_was) / 1000)
 
     def _set_gauges(self, reports: list[dict[str, Any]]) -> None:
-        meter = self._meter
+        meter = self.meter
 
         def total(name: str) -> float:
             return float(sum(report.get(name, 0) for report in reports))
+
+        def most(name: str) -> float:
+            return max((float(report.get(name, 0)) for report in reports), default=0.0)
 
         meter.set(metrics.FETCH_THREADS_BUSY, total("busy_threads"))
         meter.set(metrics.FETCH_URLS_WAITING, total("waiting"))
         robots, backed_off = total("queues_awaiting_robots"), total("queues_backed_off")
         closed = sum(report.get("counters", {}).get("queues_closed", 0) for report in reports)
-        states = (
-            total("queues_ready"),
-            total("queues_waiting") - robots - backed_off,
-            robots,
-            backed_off,
-            closed,
-        )
+        waiting = total("queues_waiting") - robots - backed_off
+        states = (total("queues_ready"), waiting, robots, backed_off, closed)
         for state, count in zip(_QUEUE_STATES, states, strict=True):
             meter.set(metrics.FETCH_QUEUES, count, state=state)
-        are_all_reported = len(reports) == len(self._parts)
-        listed = sum(part.rows for part in self._parts)
+        are_all_reported = len(reports) == len(self.parts)
+        listed = sum(part.rows for part in self.parts)
         unreported = 0 if are_all_reported else listed - total("urls")
         meter.set(metrics.FETCH_URLS_LEFT, max(0, unreported) + sum(map(_urls_left, reports)))
         meter.set(metrics.FETCH_PARTS, len(reports), state="told")
         meter.set(metrics.FETCH_PARTS, sum(bool(t.get("ended")) for t in reports), state="ended")
-        meter.set(
-            metrics.FETCH_LONGEST_QUEUE,
-            max((float(report.get("longest_queue_s", 0)) for report in reports), default=0.0),
-        )
-        now = self._clock.now_ms()
+        meter.set(metrics.FETCH_LONGEST_QUEUE, most("longest_queue_s"))
+        now = self.clock.now_ms()
         waits = [now - int(report["told_ms"]) for report in reports if not report.get("ended")]
         meter.set(metrics.FETCH_SILENCE, max(0, *waits, 0) / 1000)
-        meter.set(
-            metrics.FETCH_WORKER_MEMORY,
-            max((float(report.get("memory_bytes", 0)) for report in reports), default=0.0),
-        )
+        meter.set(metrics.FETCH_WORKER_MEMORY, most("memory_bytes"))
 
 
 def _urls_left(report: dict[str, Any]) -> int:
@@ -171,20 +167,16 @@ def count_event(meter: Meter, name: str, count: int) -> None:
     elif name.startswith("answers."):
         answer, status = _answer(name.removeprefix("answers."))
         meter.add(metrics.FETCH_ANSWERS, count, answer=answer, protocol_status=status)
-    elif name.startswith("handed_back."):
-        meter.add(metrics.FETCH_HANDED_BACK, count, reason=name.removeprefix("handed_back."))
-    elif name.startswith("redirects_"):
-        meter.add(metrics.FETCH_REDIRECTS, count, outcome=name.removeprefix("redirects_"))
-    elif name.startswith("parse."):
-        meter.add(metrics.PARSE_PAGES, count, outcome=name.removeprefix("parse."))
+    for beginning, (metric, label) in _FAMILIES.items():
+        if name.startswith(beginning):
+            meter.add(metric, count, **{label: name.removeprefix(beginning)})
 
 
 def is_measured(name: str) -> bool:
     """Whether a counter of a fetch has a metric of its own."""
-    return name in _PLAIN or name in _STATUSES or name.startswith(_MEASURED)
+    return name in _PLAIN or name in _STATUSES or name.startswith(("answers.", *_FAMILIES))
 
 
-_MEASURED = ("answers.", "handed_back.", "redirects_", "parse.")
 _CODES = frozenset(code.value for code in HTTPStatus)
 
 

@@ -12,9 +12,9 @@ import logging
 import resource
 import sys
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
+from dataclasses import dataclass, field
 from typing import Any
 
 from crawl.clock import Clock
@@ -23,9 +23,9 @@ from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
-from crawl.fetcher.frontier.chains import open_chains
 from crawl.fetcher.frontier.pauses import current_pauses, read_pauses
-from crawl.fetcher.frontier.queues import LongWait, ServerState
+from crawl.fetcher.frontier.queue import ServerState
+from crawl.fetcher.frontier.queue_stats import LongWait, open_chains
 from crawl.fetcher.output.segment_output import SegmentOutput
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.values.politeness import Politeness
@@ -107,97 +107,59 @@ def _progress_file(part: int) -> str:
     return f"{PROGRESS}/part-{part:05d}.json"
 
 
-Monitor = Callable[[FetchEngine, int], str]
+@dataclass(slots=True)
+class TaskMonitor:
+    """The monitor that a driver calls now and then. At its end, as a context, a last report is
+    written."""
 
+    output: SegmentOutput
+    file: PartFile
+    config: Config
+    clock: Clock
+    done: int
+    """URLs that had a record before it began."""
+    times: RequestTimes = field(default_factory=RequestTimes)
+    followed: int = 0
+    """Of those that had one, URLs that are not on the list."""
+    _messenger: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
+    _usual_pause_s: float = field(init=False)
+    _next: float = 0.0
+    _last: tuple[float, int, int] = field(init=False)
+    _answer: Future[str] | None = None
+    _engine: FetchEngine | None = None
 
-@contextmanager
-def monitor_task(
-    segment: Folder,
-    file: PartFile,
-    log: ChunkLog,
-    output: SegmentOutput,
-    config: Config,
-    clock: Clock,
-    done: int,
-    times: RequestTimes | None = None,
-    *,
-    followed: int = 0,
-) -> Iterator[Monitor]:
-    """Yields the monitor that a driver calls now and then; `done` URLs had a record before it
-    began, `followed` of them are not on the list. At the end a last report is written."""
-    with ThreadPoolExecutor(1) as messenger:
-        monitor = _TaskMonitor(
-            segment,
-            file,
-            log,
-            output,
-            config,
-            clock,
-            done,
-            messenger,
-            times or RequestTimes(),
-            followed,
-        )
-        try:
-            yield monitor
-        finally:
-            monitor.end()
+    def __post_init__(self) -> None:
+        self._usual_pause_s = _usual_pause_s(self.config)
+        self._last = (self.clock.monotonic(), 0, 0)
 
+    def __enter__(self) -> TaskMonitor:
+        return self
 
-class _TaskMonitor:
-    def __init__(
-        self,
-        segment: Folder,
-        file: PartFile,
-        log: ChunkLog,
-        output: SegmentOutput,
-        config: Config,
-        clock: Clock,
-        done: int,
-        messenger: ThreadPoolExecutor,
-        times: RequestTimes,
-        followed: int,
-    ) -> None:
-        self._segment = segment
-        self._file = file
-        self._log = log
-        self._output = output
-        self._clock = clock
-        self._done = done
-        self._followed = followed
-        self._messenger = messenger
-        self._interval_s: float = config[FETCHER_PROGRESS_INTERVAL]
-        self._usual_pause_s = _usual_pause_s(config)
-        self._next = 0.0
-        self._last = (clock.monotonic(), 0, 0)
-        self._answer: Future[str] | None = None
-        self._times = times
-        self._engine: FetchEngine | None = None
+    def __exit__(self, *exception: object) -> None:
+        """Writes a last report, when nothing is under way any more."""
+        with self._messenger:
+            if self._engine is not None:
+                now = self.clock.monotonic()
+                rates = {"pages_per_s": 0.0, "kb_per_s": 0.0}  # nothing is fetched any more
+                last = {**self._progress(self._engine, 0, now), **rates, "ended": True}
+                self._messenger.submit(self._exchange, last)
 
     def __call__(self, engine: FetchEngine, busy: int) -> str:
         """Called under the engine's lock: the store, which may be slow, is asked by another
         thread, and its answer is taken at the next call."""
         self._engine = engine
-        self._output.commit_point(self._clock.monotonic())
+        self.output.commit_point(self.clock.monotonic())
         if self._answer is not None:
             if not self._answer.done():
                 return ""
             reason, self._answer = self._answer.result(), None
             if reason:
                 return reason
-        now = self._clock.monotonic()
+        now = self.clock.monotonic()
         if now >= self._next:
-            self._next = now + self._interval_s
+            self._next = now + self.config[FETCHER_PROGRESS_INTERVAL]
             self._answer = self._messenger.submit(self._exchange, self._progress(engine, busy, now))
         return ""
-
-    def end(self) -> None:
-        """Writes a last report, when nothing is under way any more."""
-        if self._engine is not None:
-            now = self._clock.monotonic()
-            rates = {"pages_per_s": 0.0, "kb_per_s": 0.0}  # nothing is fetched any more
-            last = {**self._progress(self._engine, 0, now), **rates, "ended": True}
-            self._messenger.submit(self._exchange, last)
 
     def _progress(self, engine: FetchEngine, busy: int, now: float) -> dict[str, Any]:
         pages, amount = engine.counters["records"], engine.counters["bytes"]
@@ -206,13 +168,13 @@ class _TaskMonitor:
         spent = max(now - then, 1e-3)
         stats = engine.queues.stats(now)
         chains = open_chains(engine.queues, now)
-        followed = self._followed + followed_count(engine.counters)
+        followed = self.followed + followed_count(engine.counters)
         return {
-            "part": self._file.part,
-            "urls": self._file.rows,
+            "part": self.file.part,
+            "urls": self.file.rows,
             "followed": followed,
             # a thread that hangs counts as a URL, and may have asked for a robots.txt
-            "done": min(self._done + settled_count(engine.counters), self._file.rows + followed),
+            "done": min(self.done + settled_count(engine.counters), self.file.rows + followed),
             "pages_per_s": round((pages - pages_then) / spent, 1),
             "kb_per_s": round((amount - amount_then) / spent / 1000, 1),
             "busy_threads": busy,
@@ -227,26 +189,26 @@ class _TaskMonitor:
             "longest_chain_s": round(chains.longest_s, 1),
             "waits": [self._long_wait(wait, now) for wait in stats.waits],
             "errors": _errors(engine.counters),
-            "counters": {**engine.counters, **self._output.parse_counters},
-            "request_times": {"counts": list(self._times.counts), "ms": self._times.total_ms},
+            "counters": {**engine.counters, **self.output.parse_counters},
+            "request_times": {"counts": list(self.times.counts), "ms": self.times.total_ms},
             "memory_bytes": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * _RSS_UNIT,
             "paused": current_pauses(engine.queues, now, self._usual_pause_s),
-            "run": self._log.token,
-            "told_ms": self._clock.now_ms(),
+            "run": self.output.log.token,
+            "told_ms": self.clock.now_ms(),
         }
 
     def _long_wait(self, wait: LongWait, now: float) -> dict[str, Any]:
-        until_ms = self._clock.now_ms() + round((wait.until - now) * 1000)
+        until_ms = self.clock.now_ms() + round((wait.until - now) * 1000)
         return {"host": wait.host[:_MAX_HOST_CHARS], "why": wait.reason, "until_ms": until_ms}
 
     def _exchange(self, progress: dict[str, Any]) -> str:
         """Writes the report; returns why the task has to end, if it has."""
         try:
-            if not self._log.is_ours():
+            if not self.output.log.is_ours():
                 _log.warning("another task has claimed this part: this one ends")
                 return SUPERSEDED
-            self._segment.write(_progress_file(self._file.part), json.dumps(progress).encode())
-            return stop_reason(self._segment)
+            self.output.segment.write(_progress_file(self.file.part), json.dumps(progress).encode())
+            return stop_reason(self.output.segment)
         except StorageError as error:
             _log.warning("cannot write the progress of the part: %s", error)
             return ""  # a passing fault of the store: a lasting one shows when pages are written

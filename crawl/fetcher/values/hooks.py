@@ -3,14 +3,31 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 
 from crawl.clock import Clock
-from crawl.fetcher.values.known_server import KnownServer
+from crawl.config import Config
+from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE
+from crawl.interfaces.chains import FilterChain, NormalizerChain
+from crawl.net.dns import HostResolver
 from crawl.robots.rules import RobotRules
 from crawl.robots.stored import StoredAnswer
 from crawl.rules.redirect import why_refused
+from crawl.urls.partition import Partitioner, PartitionMode
+
+
+@dataclass(frozen=True, slots=True)
+class KnownServer:
+    """What is known of a server that other engines asked before: its pause and failures, in the
+    engine's own time."""
+
+    ready_at: float
+    """Monotonic: no request may start before; it may be over."""
+    exceptions: int = 0
+    crawl_delay_s: float = 0.0
+    """That its robots.txt asked for; 0 for none."""
+    wait_reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,3 +69,34 @@ class EngineHooks:
     why_left_out: Callable[[str, RobotRules], str] | None = None
     """Called with a URL and the rules that it is under before it is asked for, also where they
     forbid it; returns why it is not to be asked for, or an empty text."""
+
+
+def address_lookup(resolver: HostResolver) -> Callable[[str], str | None]:
+    """A function that returns the first address of a host; None where it has none."""
+    return lambda host: next(iter(resolver.locate(host).addresses), None)
+
+
+def queue_keys(config: Config, address_of: Callable[[str], str | None]) -> Callable[[str], str]:
+    """A function that returns the key of a host's queue, by `fetcher.queue.mode`."""
+    mode = PartitionMode(config[FETCHER_QUEUE_MODE])
+    if mode is PartitionMode.BY_HOST:
+        return str
+    partitioner = Partitioner(mode, address_of)
+    return lambda host: partitioner.key_of_host(host).key
+
+
+def url_acceptance(
+    normalizers: NormalizerChain | None, filters: FilterChain | None, fetched: Collection[str] = ()
+) -> Callable[[str], tuple[str | None, str]]:
+    """A function that returns a URL in normal form; or None, and why it is not wanted."""
+
+    def accept(url: str) -> tuple[str | None, str]:
+        normal = url if normalizers is None else normalizers.normalize(url)
+        if normal is None:
+            return None, "malformed"
+        if normal in fetched:
+            return None, "already_fetched"  # by a task before this one
+        rejected = None if filters is None else filters.rejection(normal)
+        return (normal, "") if rejected is None else (None, f"filtered.{rejected[0]}")
+
+    return accept

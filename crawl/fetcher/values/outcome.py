@@ -14,6 +14,8 @@ from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.protocol_status import ProtocolStatus
 from crawl.model.status import Status
 
+Answer = Response | Failure
+
 
 class Blame(Enum):
     """What the answer means for the server's queue."""
@@ -52,30 +54,21 @@ _DENIED = Outcome(ProtocolStatus.ACCESS_DENIED, Status.FETCH_GONE)
 _BROKEN = Outcome(ProtocolStatus.EXCEPTION, Status.FETCH_RETRY, Blame.FAILURE)
 _BUSY = Outcome(ProtocolStatus.RETRY, Status.FETCH_RETRY, Blame.PAUSE)
 _ODD = Outcome(ProtocolStatus.EXCEPTION, Status.FETCH_RETRY)
+_BLOCKED = Outcome(ProtocolStatus.BLOCKED, Status.FETCH_GONE)
+_UNSPOKEN = Outcome(ProtocolStatus.PROTO_NOT_FOUND, Status.FETCH_GONE)
 
-#        code   the page                                       why
 BY_CODE: dict[int, Outcome] = {
-    300: _MOVED,
-    301: _MOVED,
-    302: _TEMP_MOVED,
-    303: _TEMP_MOVED,
+    **dict.fromkeys((300, 301, 305, 308), _MOVED),
+    **dict.fromkeys((302, 303, 307), _TEMP_MOVED),
     304: Outcome(ProtocolStatus.NOTMODIFIED, Status.FETCH_NOTMODIFIED),
-    305: _MOVED,
-    307: _TEMP_MOVED,
-    308: _MOVED,
-    401: _DENIED,
-    402: _DENIED,
-    403: _DENIED,
+    **dict.fromkeys((401, 402, 403, 451), _DENIED),
     404: Outcome(ProtocolStatus.NOTFOUND, Status.FETCH_GONE),
     407: _BROKEN,  # a proxy of ours that refuses us: no fault of the page
     408: _ODD,  # the server waited too long for us
     410: _GONE,
     421: _ODD,  # another connection will do
-    423: _ODD,
-    425: _ODD,
-    429: _BUSY,
-    451: _DENIED,
-    503: _BUSY,
+    **dict.fromkeys((423, 425), _ODD),
+    **dict.fromkeys((429, 503), _BUSY),
 }
 
 BY_CLASS: dict[int, Outcome] = {
@@ -86,25 +79,27 @@ BY_CLASS: dict[int, Outcome] = {
     5: _BROKEN,
 }
 
-BY_FAILURE: dict[FailureKind, Outcome] = {
-    FailureKind.UNKNOWN_HOST: _BROKEN,
-    FailureKind.CONNECT_REFUSED: _BROKEN,
-    FailureKind.CONNECT_TIMEOUT: _BROKEN,
-    FailureKind.TLS: _BROKEN,
-    FailureKind.FIRST_BYTE_TIMEOUT: _BROKEN,
-    FailureKind.PROXY: _BROKEN,
-    FailureKind.DISCONNECTED: _BROKEN,
-    FailureKind.STALE_CONNECTION: _BROKEN,
-    FailureKind.LOW_SPEED: _BROKEN,
-    FailureKind.TOTAL_TIMEOUT: _BROKEN,
-    FailureKind.REFUSED_HEAD: _ODD,
-    FailureKind.MALFORMED_RESPONSE: _ODD,
-    FailureKind.HEADERS_TOO_LARGE: _ODD,
-    FailureKind.BAD_ENCODING: _ODD,
-    FailureKind.OTHER: _ODD,
-    FailureKind.ADDRESS_REFUSED: Outcome(ProtocolStatus.BLOCKED, Status.FETCH_GONE),
-    FailureKind.NOT_SUPPORTED: Outcome(ProtocolStatus.PROTO_NOT_FOUND, Status.FETCH_GONE),
+_FAILURES: dict[FailureKind, tuple[Outcome, str]] = {
+    FailureKind.UNKNOWN_HOST: (_BROKEN, "no address"),
+    FailureKind.CONNECT_REFUSED: (_BROKEN, "no connection"),
+    FailureKind.CONNECT_TIMEOUT: (_BROKEN, "no connection"),
+    FailureKind.TLS: (_BROKEN, "no connection"),
+    FailureKind.FIRST_BYTE_TIMEOUT: (_BROKEN, "no answer"),
+    FailureKind.PROXY: (_BROKEN, "no connection"),
+    FailureKind.DISCONNECTED: (_BROKEN, "no whole answer"),
+    FailureKind.STALE_CONNECTION: (_BROKEN, "no whole answer"),
+    FailureKind.LOW_SPEED: (_BROKEN, "no whole answer"),
+    FailureKind.TOTAL_TIMEOUT: (_BROKEN, "no whole answer"),
+    FailureKind.REFUSED_HEAD: (_ODD, "no answer that can be read"),
+    FailureKind.MALFORMED_RESPONSE: (_ODD, "no answer that can be read"),
+    FailureKind.HEADERS_TOO_LARGE: (_ODD, "no answer that can be read"),
+    FailureKind.BAD_ENCODING: (_ODD, "no answer that can be read"),
+    FailureKind.OTHER: (_ODD, "no answer"),
+    FailureKind.ADDRESS_REFUSED: (_BLOCKED, "no answer"),
+    FailureKind.NOT_SUPPORTED: (_UNSPOKEN, "no answer"),
 }
+"""With what is said of each to people."""
+BY_FAILURE: dict[FailureKind, Outcome] = {kind: line[0] for kind, line in _FAILURES.items()}
 
 UNASKED = _ODD
 """Of a 304 to somebody who has no version of the page: there is nothing that did not change."""
@@ -112,46 +107,31 @@ UNASKED = _ODD
 ROBOTS_DENIED = Outcome(ProtocolStatus.ROBOTS_DENIED, Status.FETCH_GONE)
 
 
-def outcome_of(answer: Response | Failure) -> Outcome:
+def outcome_of(answer: Answer) -> Outcome:
     """The line of the table for an answer."""
     if isinstance(answer, Response):
         return BY_CODE.get(answer.code) or BY_CLASS.get(answer.code // 100, _ODD)
     return BY_FAILURE[answer.kind]
 
 
-def reason_of(answer: Response | Failure) -> str:
+def reason_of(answer: Answer) -> str:
     """A name for the answer: `http_404`, `connect_timeout`."""
     return _of_code(answer.code)[0] if isinstance(answer, Response) else answer.kind.value
 
 
-def said_of(answer: Response | Failure) -> str:
+def said_of(answer: Answer) -> str:
     """What the server said, or how it failed to, in a few words for people."""
     if isinstance(answer, Response):
         wait = answer.header("retry-after").strip()
         return f"{answer.code}, Retry-After {wait[:_LONGEST_WAIT]}" if wait else str(answer.code)
-    return f"{_NOTHING_WHOLE.get(answer.kind, 'no answer')} ({answer.kind.value})"
+    return f"{_FAILURES[answer.kind][1]} ({answer.kind.value})"
 
 
 _LONGEST_WAIT = 40
 """Characters of a Retry-After, which may be a date."""
-_NOTHING_WHOLE = {
-    FailureKind.UNKNOWN_HOST: "no address",
-    FailureKind.CONNECT_REFUSED: "no connection",
-    FailureKind.CONNECT_TIMEOUT: "no connection",
-    FailureKind.TLS: "no connection",
-    FailureKind.PROXY: "no connection",
-    FailureKind.DISCONNECTED: "no whole answer",
-    FailureKind.STALE_CONNECTION: "no whole answer",
-    FailureKind.LOW_SPEED: "no whole answer",
-    FailureKind.TOTAL_TIMEOUT: "no whole answer",
-    FailureKind.MALFORMED_RESPONSE: "no answer that can be read",
-    FailureKind.REFUSED_HEAD: "no answer that can be read",
-    FailureKind.HEADERS_TOO_LARGE: "no answer that can be read",
-    FailureKind.BAD_ENCODING: "no answer that can be read",
-}
 
 
-def answer_label(answer: Response | Failure) -> str:
+def answer_label(answer: Answer) -> str:
     """The answer as it is counted: `answers.http_404`."""
     if isinstance(answer, Response):
         return _of_code(answer.code)[1]

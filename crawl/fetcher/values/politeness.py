@@ -35,10 +35,7 @@ FETCHER_MAX_CRAWL_DELAY = duration(
     minimum=-1,
 )
 FETCHER_THREADS_PER_QUEUE = integer(
-    "fetcher.threads.per.queue",
-    1,
-    "Requests to one server at the same time.",
-    minimum=1,
+    "fetcher.threads.per.queue", 1, "Requests to one server at the same time.", minimum=1
 )
 FETCHER_MAX_EXCEPTIONS_PER_QUEUE = integer(
     "fetcher.max.exceptions.per.queue",

@@ -29,10 +29,7 @@ FETCHER_QUEUE_MODE = choice(
     "What makes a server: its host, its domain or its IP address.",
 )
 FETCHER_QUEUE_DEPTH = integer(
-    "fetcher.queue.depth.multiplier",
-    50,
-    "URLs waiting in memory, for each thread.",
-    minimum=1,
+    "fetcher.queue.depth.multiplier", 50, "URLs waiting in memory, for each thread.", minimum=1
 )
 FETCHER_STORE_CONTENT = boolean(
     "fetcher.store.content", True, "Keep the bytes of pages in the segment."
@@ -278,7 +275,7 @@ class FetchSettings:
     tail_wait_s: float = math.inf
     """How long servers in trouble are waited for where no others are left to be asked."""
     tail_silence_s: float = math.inf
-    """The same for servers that have not answered at all (crawl/fetcher/engine/silent.py)."""
+    """The same for servers that have not answered at all (crawl/fetcher/engine/tail.py)."""
 
     @classmethod
     def of(cls, config: Config) -> FetchSettings:

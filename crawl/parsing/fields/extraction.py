@@ -7,7 +7,8 @@ a field, characters of a value, and texts that a regular expression is asked abo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 from lxml import etree
 
@@ -15,7 +16,7 @@ from crawl.interfaces.page import Page
 from crawl.parsing.fields.kinds import FieldKind, FieldValue, as_text, convert
 from crawl.parsing.fields.page_tree import Found, PageTree, text_of
 from crawl.parsing.fields.rules import FieldRule, PageRule
-from crawl.parsing.html.links import AbsoluteLinks
+from crawl.parsing.html.links import AbsoluteLinks, links_of_page
 from crawl.parsing.text.plain import storable
 
 MAX_VALUES = 1_000
@@ -59,16 +60,9 @@ def outcomes(rules: Sequence[PageRule], page: Page) -> list[FieldOutcome]:
             if known is not None and known.values and not asked.values:
                 continue  # what an earlier rule says without having found anything
             if known is not None and not asked.values and known.problem:
-                asked = _with_problem(asked, f"{known.rule}: {known.problem}; {asked.problem}")
+                asked = replace(asked, problem=f"{known.rule}: {known.problem}; {asked.problem}")
             found[field.name] = asked
     return list(found.values())
-
-
-def _with_problem(outcome: FieldOutcome, problem: str) -> FieldOutcome:
-    return FieldOutcome(
-        *(outcome.name, outcome.rule, outcome.kind, outcome.is_list, outcome.values),
-        *(outcome.is_default, problem, outcome.unconverted, outcome.cut),
-    )
 
 
 def _outcome(rule: PageRule, field: FieldRule, reader: _Reader | None) -> FieldOutcome:
@@ -90,7 +84,6 @@ class _Reader:
         self._tree = tree
         self._url = url
         self._charset = charset
-        self._absolute: AbsoluteLinks | None = None
 
     def read(self, field: FieldRule) -> _Reading:
         try:
@@ -143,14 +136,9 @@ class _Reader:
         value = convert(text, field.kind, decimal=field.decimal, form=field.form)
         return value, "" if value is not None else f"{_shown(text)} is no {field.kind.value}"
 
-    @property
+    @cached_property
     def _links(self) -> AbsoluteLinks:
-        if self._absolute is None:
-            links = AbsoluteLinks(self._url, self._charset)
-            base = self._tree.base
-            within = links[base] if base else ""
-            self._absolute = AbsoluteLinks(within, self._charset) if within else links
-        return self._absolute
+        return links_of_page(self._url, self._tree.base, self._charset)
 
 
 def _shown(text: str) -> str:

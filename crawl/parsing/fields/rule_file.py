@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from pathlib import PurePath
 from typing import Any
@@ -127,7 +127,7 @@ def _rule(table: object, place: _Place) -> PageRule:
     name = table.get("name", hosts[0])
     if not isinstance(name, str) or not _RULE_NAME.fullmatch(name):
         raise place.wrong(f"name: {name!r} is none: letters, digits, `-`, `_` and `.`")
-    place = _Place(place.source, place.text, place.rule, name)
+    place = replace(place, name=name)
     paths = _texts(table.get("paths", []), "paths", place)
     for path in paths:
         if not path.startswith(("/", "*")):
@@ -137,15 +137,8 @@ def _rule(table: object, place: _Place) -> PageRule:
         raise place.wrong("it has no fields: expected tables [rule.fields.NAME]")
     if len(fields) > _MAX_FIELDS:
         raise place.wrong(f"more than {_MAX_FIELDS} fields")
-    return PageRule(
-        name,
-        tuple(hosts),
-        tuple(path_pattern(path) for path in paths),
-        tuple(
-            _field(key, value, _Place(place.source, place.text, place.rule, name, key))
-            for key, value in fields.items()
-        ),
-    )
+    taken = tuple(_field(key, each, replace(place, field=key)) for key, each in fields.items())
+    return PageRule(name, tuple(hosts), tuple(map(path_pattern, paths)), taken)
 
 
 def _host(pattern: str, place: _Place) -> str:
@@ -182,17 +175,12 @@ def _field(name: str, table: object, place: _Place) -> FieldRule:
         raise place.wrong("format: of a date, such as %d/%m/%Y")
     if form and (problem := _form_problem(form)):
         raise place.wrong(f"format: {form!r} {problem}, such as %d/%m/%Y")
+    selector = _selector(table, place)
+    pattern = _pattern(_text(table, "regex", place), place)
+    default = _default(table.get("default"), kind, is_list, place)
     return FieldRule(
-        name,
-        _selector(table, place),
-        attribute.lower(),
-        html,
-        kind,
-        is_list,
-        _pattern(_text(table, "regex", place), place),
-        _default(table.get("default"), kind, is_list, place),
-        decimal,
-        form,
+        *(name, selector, attribute.lower(), html, kind, is_list),
+        *(pattern, default, decimal, form),
     )
 
 

@@ -4,8 +4,8 @@ array of texts. Types are the rules': whoever reads a column asks them."""
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
 
 from crawl.parsing.fields.extraction import FieldOutcome, texts_of
 from crawl.parsing.fields.kinds import FieldValue, from_text
@@ -50,34 +50,23 @@ class ExplainedField:
 
 def explanation(found: Sequence[FieldOutcome], crowded: Sequence[str]) -> str:
     """What became of each field, as metadata keep it."""
-    return json.dumps(
-        [
-            {
-                "name": each.name,
-                "rule": each.rule,
-                "kind": each.kind.value,
-                "values": [] if each.name in crowded else texts_of(each),
-                "is_default": each.is_default,
-                "problem": _CROWDED if each.name in crowded else each.problem,
-            }
-            for each in found
-        ],
-        ensure_ascii=False,
+    return _explained(
+        ExplainedField(
+            *(each.name, each.rule, each.kind.value),
+            () if each.name in crowded else tuple(texts_of(each)),
+            each.is_default,
+            _CROWDED if each.name in crowded else each.problem,
+        )
+        for each in found
     )
 
 
-NO_RULE = json.dumps(
-    [
-        {
-            "name": "*",
-            "rule": "",
-            "kind": "",
-            "values": [],
-            "is_default": False,
-            "problem": "no rule of parsefilter.fields.file is for this URL",
-        }
-    ]
-)
+def _explained(fields: Iterable[ExplainedField]) -> str:
+    return json.dumps([asdict(each) for each in fields], ensure_ascii=False)
+
+
+_NO_RULE = "no rule of parsefilter.fields.file is for this URL"
+NO_RULE = _explained([ExplainedField("*", "", "", (), False, _NO_RULE)])
 """The explanation of a page that no rule is for."""
 
 

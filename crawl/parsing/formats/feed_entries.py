@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from crawl.parsing.formats.safe_xml import local_name, read_xml
+from crawl.parsing.formats.safe_xml import read_xml
 from crawl.parsing.formats.sitemaps import Sitemap, SitemapEntry, SitemapKind
 from crawl.parsing.text.links import MAX_URL
 from crawl.parsing.text.plain import one_line
+from crawl.parsing.text.xml_root import local_name
 from crawl.urls.parse import resolve
 
 _ENTRIES = frozenset({"item", "entry"})

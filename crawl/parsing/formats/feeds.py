@@ -10,8 +10,9 @@ from functools import lru_cache
 
 from lxml import etree
 
-from crawl.parsing.formats.safe_xml import BadXml, local_name, read_xml, root_name
+from crawl.parsing.formats.safe_xml import BadXml, read_xml
 from crawl.parsing.text.mime import feed_type
+from crawl.parsing.text.xml_root import local_name, root_name
 
 MAX_ELEMENTS = 50_000
 """feedparser takes some 40 µs for each."""

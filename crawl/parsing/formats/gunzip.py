@@ -37,43 +37,28 @@ class Unpacked:
 
 def gunzip(packed: bytes, max_bytes: int) -> Unpacked:
     """The content of all members, one after the other (RFC 1952); at most so many bytes."""
-    unpacking = _Unpacking(packed, max_bytes)
+    pieces: list[bytes] = []
     try:
-        end = unpacking.run()
+        end = _unpack(memoryview(packed), max_bytes, pieces)
     except zlib.error:
         end = GzipEnd.DAMAGED
-    return Unpacked(b"".join(unpacking.pieces)[:max_bytes], end)
+    return Unpacked(b"".join(pieces)[:max_bytes], end)
 
 
-class _Unpacking:
-    """Reads piece by piece: what zlib leaves unread of its input, it copies."""
-
-    def __init__(self, packed: bytes, max_bytes: int) -> None:
-        self.pieces: list[bytes] = []
-        self._packed = memoryview(packed)
-        self._position = 0
-        self._left = max_bytes
-
-    def run(self) -> GzipEnd:
-        for _ in range(MAX_MEMBERS):
-            if self._packed[self._position : self._position + 2] != GZIP_START:
-                return GzipEnd.WHOLE
-            end = self._member()
-            if end is not GzipEnd.WHOLE:
-                return end
-        return GzipEnd.TOO_LONG
-
-    def _member(self) -> GzipEnd:
+def _unpack(packed: memoryview, left: int, pieces: list[bytes]) -> GzipEnd:
+    """Unpacks piece by piece: what zlib leaves unread of its input, it copies."""
+    position = 0
+    for _ in range(MAX_MEMBERS):
+        if packed[position : position + 2] != GZIP_START:
+            return GzipEnd.WHOLE
         unpacker = zlib.decompressobj(wbits=31)
         while not unpacker.eof:
-            taken = self._packed[self._position : self._position + _PIECE]
+            taken = packed[position : position + _PIECE]
             if not taken:
                 return GzipEnd.BROKEN_OFF
-            piece = unpacker.decompress(taken, self._left + 1)
-            unread = len(unpacker.unconsumed_tail) + len(unpacker.unused_data)
-            self._position += len(taken) - unread
-            self.pieces.append(piece)
-            self._left -= len(piece)
-            if self._left < 0:
+            pieces.append(unpacker.decompress(taken, left + 1))
+            position += len(taken) - len(unpacker.unconsumed_tail) - len(unpacker.unused_data)
+            left -= len(pieces[-1])
+            if left < 0:
                 return GzipEnd.TOO_LONG
-        return GzipEnd.WHOLE
+    return GzipEnd.TOO_LONG

@@ -78,16 +78,9 @@ def _read(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
 
 def _information(reader: PdfReader) -> dict[str, str]:
     """What the file says of itself, under lower-case names; nothing where that is broken."""
-    names = {
-        "/Title": "title",
-        "/Author": "author",
-        "/Subject": "subject",
-        "/Keywords": "keywords",
-        "/Creator": "creator",
-        "/Producer": "producer",
-        "/CreationDate": "created",
-        "/ModDate": "modified",
-    }
+    plain = ("Title", "Author", "Subject", "Keywords", "Creator", "Producer")
+    names = {f"/{name}": name.lower() for name in plain}
+    names |= {"/CreationDate": "created", "/ModDate": "modified"}
     try:
         information: dict[Any, Any] = reader.metadata or {}
         return {

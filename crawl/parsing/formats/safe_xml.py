@@ -16,18 +16,7 @@ from typing import Protocol
 
 from lxml import etree
 
-from crawl.parsing.text.xml_root import local_name, root_name, root_start
-
-__all__ = [
-    "MAX_DEPTH",
-    "MAX_ELEMENTS",
-    "BadXml",
-    "XmlHandler",
-    "local_name",
-    "prepare_xml",
-    "read_xml",
-    "root_name",
-]
+from crawl.parsing.text.xml_root import root_start
 
 MAX_DEPTH = 200
 """Elements inside each other; deeper ones are no document."""

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from crawl.model.parse import Outlink
-from crawl.parsing.formats.safe_xml import BadXml, local_name, read_xml, root_name
+from crawl.parsing.formats.safe_xml import BadXml, read_xml
 from crawl.parsing.text.links import MAX_URL, link_of
 from crawl.parsing.text.plain import one_line
-from crawl.parsing.text.xml_root import root_start
+from crawl.parsing.text.xml_root import local_name, root_name, root_start
 from crawl.urls.parse import resolve
 
 _MAX_EXTRAS = 1000

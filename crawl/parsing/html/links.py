@@ -11,19 +11,10 @@ from crawl.html.tokens import Attributes
 from crawl.urls.parse import resolver
 
 LINK_ATTRIBUTES: dict[str, tuple[str, ...]] = {
-    "a": ("href",),
-    "area": ("href",),
-    "audio": ("src",),
-    "embed": ("src",),
-    "frame": ("src",),
-    "iframe": ("src",),
-    "img": ("src", "srcset"),
-    "input": ("src",),
-    "link": ("href",),
+    **dict.fromkeys(("a", "area", "link"), ("href",)),
+    **dict.fromkeys(("audio", "embed", "frame", "iframe", "input", "script", "track"), ("src",)),
+    **dict.fromkeys(("img", "source"), ("src", "srcset")),
     "object": ("data",),
-    "script": ("src",),
-    "source": ("src", "srcset"),
-    "track": ("src",),
     "video": ("src", "poster"),
 }
 """The link attributes of each element; forms are an option (parser.html.form.use_action)."""
@@ -106,3 +97,10 @@ class AbsoluteLinks(dict[str, str]):
             found = ""
         self[reference] = found
         return found
+
+
+def links_of_page(url: str, base: str | None, charset: str = UTF_8) -> AbsoluteLinks:
+    """Makes the references of a page absolute, by its base element's or else by its URL."""
+    absolute = AbsoluteLinks(url, charset)
+    within = absolute[base] if base else ""
+    return AbsoluteLinks(within, charset) if within else absolute

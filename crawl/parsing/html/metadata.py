@@ -6,21 +6,17 @@ import json
 import re
 
 from crawl.html.encoding import UTF_8
-from crawl.html.tokens import Attributes
+from crawl.html.tokens import Attributes, names_in
 from crawl.model.parse import Refresh
 from crawl.parsing.directives import directives_of_meta
-from crawl.parsing.html.links import AbsoluteLinks, may_lead_elsewhere
+from crawl.parsing.html.links import AbsoluteLinks, links_of_page, may_lead_elsewhere
 from crawl.parsing.html.text import collapse_whitespace
 
-_NAMES = frozenset(
-    (
-        *("application-name", "author", "copyright", "date", "description", "generator"),
-        *("keywords", "last-modified", "news_keywords", "publisher", "rating", "revised"),
-        *("subject", "theme-color", "viewport"),
-        *("citation_online_date", "citation_publication_date", "datepublished", "og:pubdate"),
-        *("parsely-pub-date", "pubdate", "publish-date", "publish_date", "publishdate"),
-        *("published-date", "sailthru.date"),
-    )
+_NAMES = names_in(
+    "application-name author copyright date description generator keywords last-modified",
+    "news_keywords publisher rating revised subject theme-color viewport citation_online_date",
+    "citation_publication_date datepublished og:pubdate parsely-pub-date pubdate publish-date",
+    "publish_date publishdate published-date sailthru.date",
 )
 OPENGRAPH_PREFIXES = (*("og:", "article:", "book:", "profile:", "product:", "music:", "video:"),)
 _PREFIXES = (*OPENGRAPH_PREFIXES, "twitter:", "dc.", "dcterms.")
@@ -212,9 +208,7 @@ class HtmlMetadata:
 
     def absolute_links(self, url: str, charset: str = UTF_8) -> AbsoluteLinks:
         """Makes the page's references absolute, by its base element or else by its URL."""
-        absolute = AbsoluteLinks(url, charset)
-        base = absolute[self._base] if self._base else ""
-        return AbsoluteLinks(base, charset) if base else absolute
+        return links_of_page(url, self._base, charset)
 
     @property
     def language(self) -> str:

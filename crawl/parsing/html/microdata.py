@@ -15,7 +15,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl.interfaces.page import Page
 from crawl.model.parse import Parse
-from crawl.parsing.html.links import AbsoluteLinks
+from crawl.parsing.html.links import links_of_page
 from crawl.parsing.html.node_text import node_text
 from crawl.parsing.text.plain import one_line
 
@@ -69,10 +69,9 @@ def microdata_of(tree: LexborHTMLParser, url: str, charset: str) -> tuple[list[I
 class _MicrodataReader:
     def __init__(self, tree: LexborHTMLParser, url: str, charset: str) -> None:
         self._tree = tree
-        self._links = AbsoluteLinks(url, charset)
         base = tree.css_first("base[href]")
-        if base is not None and (start := self._links[base.attributes.get("href") or ""]):
-            self._links = AbsoluteLinks(start, charset)
+        href = None if base is None else base.attributes.get("href")
+        self._links = links_of_page(url, href, charset)
         self._steps = _MAX_STEPS
         self._properties = _MAX_PROPERTIES
         self.dropped = 0
@@ -118,31 +117,19 @@ class _MicrodataReader:
             attributes = node.attributes if not (node.tag or "-").startswith("-") else {}
             names = _words(attributes.get("itemprop"))
             is_scope = "itemscope" in attributes
-            if names:
-                self._add(node, attributes, names, is_scope, found, depth)
+            if names and (self._properties <= 0 or (is_scope and depth >= _MAX_DEPTH)):
+                self.dropped += 1
+            elif names:
+                self._properties -= 1
+                value = self.item(node, depth + 1) if is_scope else self._value(node, attributes)
+                for name in names:
+                    found.setdefault(name, []).append(value)
             if (siblings or not is_start) and node.next is not None:
                 waiting.append(node.next)
             node = None if is_scope else node.first_child
             if node is None and waiting:
                 node = waiting.pop()
         self.dropped += node is not None
-
-    def _add(
-        self,
-        node: LexborNode,
-        attributes: dict[str, str | None],
-        names: list[str],
-        is_scope: bool,
-        found: dict[str, list[Any]],
-        depth: int,
-    ) -> None:
-        if self._properties <= 0 or (is_scope and depth >= _MAX_DEPTH):
-            self.dropped += 1
-            return
-        self._properties -= 1
-        value: Any = self.item(node, depth + 1) if is_scope else self._value(node, attributes)
-        for name in names:
-            found.setdefault(name, []).append(value)
 
     def _value(self, node: LexborNode, attributes: dict[str, str | None]) -> str:
         tag = node.tag or ""

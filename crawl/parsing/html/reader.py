@@ -30,9 +30,7 @@ FORM_ACTIONS: Property[bool] = boolean(
     "parser.html.form.use_action", False, "Take the targets of forms that do not POST as links."
 )
 IGNORE_TAGS: Property[tuple[str, ...]] = string_list(
-    "parser.html.outlinks.ignore_tags",
-    (),
-    "Elements whose links are left out: img, script, link …",
+    "parser.html.outlinks.ignore_tags", (), "Elements whose links are left out: img, script, link …"
 )
 MAX_OUTLINKS: Property[int] = integer(
     "parser.html.outlinks.max",

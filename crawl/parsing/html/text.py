@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from crawl.html.tokens import names_in
+
 LINE = "\x1e"
 """Separates lines until the text is complete. str.split takes it for white space, so that a
 title or an anchor can be cut out of the pieces before; in a page itself it is a line end."""
@@ -11,24 +13,20 @@ title or an anchor can be cut out of the pieces before; in a page itself it is a
 LINE_BREAKS: dict[str, str] = {
     **dict.fromkeys(("td", "th", "rt", "rp"), " "),
     **dict.fromkeys(
-        (
-            *("address", "article", "aside", "blockquote", "body", "br", "button", "caption"),
-            *("center", "dd", "details", "dialog", "dir", "div", "dl", "dt", "fieldset"),
-            *("figcaption", "figure", "footer", "form", "frameset", "h1", "h2", "h3", "h4", "h5"),
-            *("h6", "header", "hgroup", "hr", "legend", "li", "listing", "main", "menu", "nav"),
-            *("ol", "optgroup", "option", "p", "plaintext", "pre", "search", "section", "select"),
-            *("summary", "table", "tbody", "textarea", "tfoot", "thead", "tr", "ul", "xmp"),
+        names_in(
+            "address article aside blockquote body br button caption center dd details dialog dir",
+            "div dl dt fieldset figcaption figure footer form frameset h1 h2 h3 h4 h5 h6 header",
+            "hgroup hr legend li listing main menu nav ol optgroup option p plaintext pre search",
+            "section select summary table tbody textarea tfoot thead tr ul xmp",
         ),
         LINE,
     ),
 }
 """Elements around which a line ends, or a blank is; all others leave the text as it is."""
 
-HIDDEN_TAGS = frozenset(
-    (
-        *("annotation", "audio", "canvas", "datalist", "desc", "iframe", "noembed", "noframes"),
-        *("script", "style", "template", "title", "video"),
-    )
+HIDDEN_TAGS = names_in(
+    "annotation audio canvas datalist desc iframe noembed noframes script style template title",
+    "video",
 )
 """Elements whose text is not shown in the page, or only by browsers that cannot show the
 element itself. `noscript` is not one: a crawler is a reader without scripts."""

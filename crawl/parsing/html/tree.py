@@ -10,9 +10,8 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from crawl.html.tokens import VOID, feed
 from crawl.interfaces.page import Page
+from crawl.parsing.html.node_text import TEXT
 from crawl.parsing.html.reader import ACTIONS, ElementAction, HtmlReader
-
-_TEXT = "-text"
 
 
 def read_html(page: Page, reader: HtmlReader) -> None:
@@ -31,7 +30,7 @@ def _walk(tree: LexborHTMLParser, reader: HtmlReader) -> None:
     node = tree.root
     while node is not None:
         tag = node.tag
-        if tag == _TEXT:
+        if tag == TEXT:
             text(node.text_content or "")
             following = node.next
         else:

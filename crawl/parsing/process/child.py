@@ -26,16 +26,7 @@ from crawl.model.parse import ParseStatus
 from crawl.parsing.document import PageFailure
 from crawl.parsing.pipeline import Pipeline
 from crawl.parsing.plan import ParsePlan
-from crawl.parsing.process.messages import (
-    PROGRESS,
-    BatchReply,
-    PeerGone,
-    pack_refusal,
-    pack_reply,
-    receive,
-    send,
-    unpack_request,
-)
+from crawl.parsing.process import messages
 from crawl.parsing.settings import PARSER_MEMORY_LIMIT, PARSER_TIMEOUT
 
 READY = b"ready"
@@ -54,27 +45,27 @@ def main(progress: int) -> None:
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
     try:
-        (plan,) = receive(requests)
+        (plan,) = messages.receive(requests)
         parsing: ParsePlan = pickle.loads(plan)
         pipeline = Pipeline(parsing)
         memory = _limit_memory(parsing.config[PARSER_MEMORY_LIMIT])
         on_page = _progress_reporter(progress, parsing.config[PARSER_TIMEOUT])
         gc.freeze()
         gc.set_threshold(*RARE_COLLECTIONS)
-        send(replies, [READY])
-        _mute_errors()
+        messages.send(replies, [READY])
+        os.dup2(1, 2)  # discards stderr from now on: errors of the start have been reported
         while True:
             if not _has_request(requests):
                 return
-            request = receive(requests)
+            request = messages.receive(requests)
             try:
                 answer = _answer(pipeline, request, on_page, memory)
             except Exception as error:
-                answer = pack_refusal(_failure(error))
+                answer = messages.pack_refusal(_failure(error))
             signal.setitimer(signal.ITIMER_REAL, 0)
-            send(replies, answer)
+            messages.send(replies, answer)
             del request, answer
-    except PeerGone:
+    except messages.PeerGone:
         return
 
 
@@ -91,11 +82,11 @@ def _answer(
     on_page: Callable[[int], None],
     needs_restart: Callable[[], bool],
 ) -> list[Any]:
-    contents, known_failures = unpack_request(request)
+    contents, known_failures = messages.unpack_request(request)
     batch = pipeline.parse(list(contents_of(contents)), on_page, known_failures)
     known = sum(failure.status is ParseStatus.MEMORY for failure in known_failures.values())
     ran_out = batch.counters[f"parse.{ParseStatus.MEMORY.value}"] > known
-    return pack_reply(BatchReply(batch, ran_out or needs_restart()))
+    return messages.pack_reply(messages.BatchReply(batch, ran_out or needs_restart()))
 
 
 def _failure(error: Exception) -> PageFailure:
@@ -121,18 +112,13 @@ def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:
     return requests, replies
 
 
-def _mute_errors() -> None:
-    """Discards stderr from now on: errors of the start have been reported."""
-    os.dup2(1, 2)
-
-
 def _progress_reporter(progress: int, timeout: float) -> Callable[[int], None]:
     """A callback that reports the page that begins, and sets the alarm for it."""
-    shared = mmap.mmap(progress, PROGRESS.size)
+    shared = mmap.mmap(progress, messages.PROGRESS.size)
     clock = SystemClock()
 
     def on_page(page: int) -> None:
-        PROGRESS.pack_into(shared, 0, page, clock.monotonic())
+        messages.PROGRESS.pack_into(shared, 0, page, clock.monotonic())
         if timeout > 0:
             signal.setitimer(signal.ITIMER_REAL, timeout)
 

@@ -179,6 +179,7 @@ class _IdlePool:
         return None
 
     def put(self, child: ParserProcess) -> None:
+        """Keeps a child that owes no reply for another task."""
         with self._lock:
             has_room = len(self._waiting) < self._most
             if has_room:
@@ -187,6 +188,7 @@ class _IdlePool:
             child.end()
 
     def end_all(self) -> None:
+        """Ends all idle children."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
         for child in waiting:
@@ -195,18 +197,10 @@ class _IdlePool:
 
 _idle_pool = _IdlePool()
 atexit.register(_idle_pool.end_all)
+release = _idle_pool.put
+end_idle = _idle_pool.end_all
 
 
 def acquire(plan: bytes, clock: Clock) -> ParserProcess:
     """A child for the plan: an idle one, or a new one, which may not be ready yet."""
     return _idle_pool.take(plan) or ParserProcess(plan, clock)
-
-
-def release(child: ParserProcess) -> None:
-    """Keeps a child that owes no reply for another task."""
-    _idle_pool.put(child)
-
-
-def end_idle() -> None:
-    """Ends all idle children."""
-    _idle_pool.end_all()

@@ -11,7 +11,6 @@ import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from types import TracebackType
 
 import numpy as np
 import pyarrow as pa
@@ -24,15 +23,7 @@ from crawl.model.contents import content_table
 from crawl.model.tables import CONTENT
 from crawl.parsing.document import PageFailure, ParsedBatch, join_batches
 from crawl.parsing.plan import ParsePlan
-from crawl.parsing.process.messages import (
-    NO_PAGE,
-    BatchRefused,
-    PeerGone,
-    pack_request,
-    receive,
-    send,
-    unpack_reply,
-)
+from crawl.parsing.process import messages
 from crawl.parsing.process.parser_process import ParserProcess, acquire, release
 from crawl.parsing.settings import PARSER_TIMEOUT
 
@@ -116,12 +107,7 @@ class Sandbox:
     def __enter__(self) -> Sandbox:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *exception: object) -> None:
         self.close()
 
     def _parse_batch(self, batch: pa.Table, known_failures: dict[int, PageFailure]) -> ParsedBatch:
@@ -162,17 +148,17 @@ class Sandbox:
         try:
             child.wait_until_ready()
             child.clear_progress()
-            send(child.requests, pack_request(batch, known_failures))
+            messages.send(child.requests, messages.pack_request(batch, known_failures))
             child.wait(self._timeout, self._on_page)
-            reply = unpack_reply(receive(child.replies))
-        except BatchRefused as refused:
+            reply = messages.unpack_reply(messages.receive(child.replies))
+        except messages.BatchRefused as refused:
             self._end_child()
             return _BatchFault(refused.failure, None)
-        except (PeerGone, OSError, ValueError, KeyError, TypeError, pa.ArrowException):
+        except (messages.PeerGone, OSError, ValueError, KeyError, TypeError, pa.ArrowException):
             # it died, or its reply cannot be read
             self._child = None
             page = child.progress()[0]
-            if page == NO_PAGE and child.has_answered:
+            if page == messages.NO_PAGE and child.has_answered:
                 return self._exchange(batch, known_failures)  # it died while it had nothing to do
             return _BatchFault(child.failure(), page if 0 <= page < batch.num_rows else None)
         self._awaits_reply = False

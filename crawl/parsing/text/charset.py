@@ -11,14 +11,7 @@ import codecs
 import cchardet
 
 from crawl.errors import ConfigError
-from crawl.html.encoding import (
-    ISO_2022_JP,
-    REPLACEMENT,
-    UTF_8,
-    WINDOWS_1252,
-    charset_named,
-    decode,
-)
+from crawl.html.encoding import ISO_2022_JP, REPLACEMENT, UTF_8, WINDOWS_1252, charset_named, decode
 from crawl.html.prescan import charset_parameter, declared_charset
 
 __all__ = ["UTF_8", "charset_of", "default_codec"]

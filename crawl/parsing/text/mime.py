@@ -15,6 +15,7 @@ from mimetypes import MimeTypes
 
 from xtractmime import extract_mime  # type: ignore[import-untyped]
 
+from crawl.html.tokens import names_in
 from crawl.model.content import Content
 from crawl.parsing.text.xml_root import root_name
 from crawl.urls.parse import parse
@@ -28,22 +29,18 @@ _SNIFFED = 1445
 """Bytes that the standard looks at."""
 _HEAD = 8192
 """Bytes in which a root element must begin."""
-_VAGUE = frozenset(
-    (
-        *("", UNKNOWN, "unknown/unknown", "application/unknown", "*/*", "binary/octet-stream"),
-        *("application/x-octet-stream", "application/binary", "application/x-binary"),
-        *("application/download", "application/x-download", "application/force-download"),
-        *("application/x-force-download", "application/x-unknown", "content/unknown"),
-    )
-)
+_VAGUE = names_in(
+    "application/octet-stream unknown/unknown application/unknown */* binary/octet-stream",
+    "application/x-octet-stream application/binary application/x-binary application/download",
+    "application/x-download application/force-download application/x-force-download",
+    "application/x-unknown content/unknown",
+) | {""}
 """Types that servers give to whatever they know nothing about."""
 _GZIP = "application/gzip"
 _GZIP_START = b"\x1f\x8b\x08"
-_GZIP_TYPES = frozenset(
-    (
-        *(_GZIP, "application/x-gzip", "application/x-gunzip", "application/gzipped"),
-        *("application/gzip-compressed", "application/x-gzip-compressed", "gzip/document"),
-    )
+_GZIP_TYPES = names_in(
+    "application/gzip application/x-gzip application/x-gunzip application/gzipped",
+    "application/gzip-compressed application/x-gzip-compressed gzip/document",
 )
 _XML = "application/xml"
 _XHTML = "application/xhtml+xml"

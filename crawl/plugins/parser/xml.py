@@ -9,10 +9,11 @@ from crawl.config import Config
 from crawl.interfaces.page import Page
 from crawl.interfaces.parser import Parser
 from crawl.model.parse import Outlink, Parse
-from crawl.parsing.formats.safe_xml import BadXml, local_name, read_xml
+from crawl.parsing.formats.safe_xml import BadXml, read_xml
 from crawl.parsing.language import normalised
 from crawl.parsing.text.links import MAX_LINKS, MAX_URL
 from crawl.parsing.text.plain import facts, invalid, one_line, storable
+from crawl.parsing.text.xml_root import local_name
 from crawl.urls.parse import resolve
 
 _XLINK = "{http://www.w3.org/1999/xlink}href"

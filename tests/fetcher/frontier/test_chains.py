@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from crawl.fetcher.frontier.chains import OpenChains, open_chains
+from crawl.fetcher.frontier.queue_stats import OpenChains, open_chains
 from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.values.politeness import Politeness, ServerPace
 from tests.fetcher.queued import item, taken

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from crawl.fetcher.frontier.queues import HostQueues, Idle
+from crawl.fetcher.frontier.queue import Idle
+from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.values.item import Purpose
 from crawl.fetcher.values.politeness import Politeness, ServerPace
 from tests.fetcher.queued import item, taken

@@ -9,7 +9,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from crawl.fetcher.frontier.queues import HostQueues, Idle
+from crawl.fetcher.frontier.queue import Idle
+from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.values.item import FetchItem, Purpose
 from crawl.fetcher.values.politeness import Politeness, ServerPace
 from tests.examples import scaled

@@ -10,15 +10,15 @@ import pytest
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.fetcher.frontier.queues import HostQueues, ServerState
+from crawl.fetcher.frontier.queue import ServerState
+from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.output.segment_output import ChunkSize, SegmentOutput
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.reporting.task_monitor import (
     PROGRESS,
     STOP,
-    Monitor,
+    TaskMonitor,
     claim_part,
-    monitor_task,
     pauses_of_previous_task,
     request_tail_end,
 )
@@ -111,7 +111,7 @@ class StandingEngine:
 
 class Monitored:
     def __init__(
-        self, segment: Folder, monitor: Monitor, log: ChunkLog, clock: ManualClock
+        self, segment: Folder, monitor: TaskMonitor, log: ChunkLog, clock: ManualClock
     ) -> None:
         self.segment = segment
         self.log = log
@@ -122,7 +122,7 @@ class Monitored:
     def look(self) -> str:
         """Calls the monitor now, and then as often as it takes to have its answer."""
         reason = self._monitor(self.engine, 3)
-        answer = self._monitor._answer  # type: ignore[attr-defined]
+        answer = self._monitor._answer
         if answer is not None:
             answer.result()
         return reason or self._monitor(self.engine, 3)
@@ -141,7 +141,7 @@ def monitored(segment: Folder) -> Iterator[Monitored]:
     log.claim(NOW)
     output = SegmentOutput(segment, 2, log, ChunkSize(), 4)
     file = PartFile(2, "part.parquet", 50, 0)
-    with monitor_task(segment, file, log, output, CONFIG, clock, done=7) as monitor:
+    with TaskMonitor(output, file, CONFIG, clock, done=7) as monitor:
         yield Monitored(segment, monitor, log, clock)
 
 
@@ -257,7 +257,7 @@ def test_its_last_word_has_all_that_was_counted(segment: Folder) -> None:
     output = SegmentOutput(segment, 2, log, ChunkSize(), 4)
     file, times = PartFile(2, "part.parquet", 50, 0), RequestTimes()
     engine: Any = StandingEngine()
-    with monitor_task(segment, file, log, output, CONFIG, ManualClock(NOW), 7, times) as monitor:
+    with TaskMonitor(output, file, CONFIG, ManualClock(NOW), 7, times) as monitor:
         monitor(engine, 3)
         engine.counters["records"] += 5  # within the interval: not reported yet
         times.add(40)
@@ -278,8 +278,8 @@ def test_who_has_lost_the_part_has_no_last_word(segment: Folder) -> None:
     output = SegmentOutput(segment, 2, log, ChunkSize(), 4)
     file = PartFile(2, "part.parquet", 50, 0)
     engine: Any = StandingEngine()
-    with monitor_task(segment, file, log, output, CONFIG, ManualClock(NOW), 7) as monitor:
+    with TaskMonitor(output, file, CONFIG, ManualClock(NOW), 7) as monitor:
         monitor(engine, 3)
-        monitor._answer.result()  # type: ignore[attr-defined]
+        monitor._answer.result()  # type: ignore[union-attr]
         ChunkLog(segment, 2).claim(NOW)
     assert "ended" not in json.loads(segment.read(PROGRESS_FILE) or b"{}")

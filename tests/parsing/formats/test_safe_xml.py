@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from crawl.parsing.formats.safe_xml import MAX_DEPTH, BadXml, local_name, read_xml, root_name
+from crawl.parsing.formats.safe_xml import MAX_DEPTH, BadXml, read_xml
+from crawl.parsing.text.xml_root import local_name, root_name
 
 LAUGHS = (
     '<?xml version="1.0"?><!DOCTYPE lolz [<!ENTITY l0 "lol">'

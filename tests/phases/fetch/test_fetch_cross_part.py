@@ -9,7 +9,7 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.fetcher.output.cross_part import read_cross_part
+from crawl.fetcher.output.part_end import read_cross_part
 from crawl.interfaces.protocol import Request, Response
 from crawl.phases.fetch import run as fetch
 from crawl.phases.fetch.options import FetchOptions

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawl.config import Config
-from crawl.fetcher.values.known_server import KnownServer
+from crawl.fetcher.values.hooks import KnownServer
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.phases.sitemap.tasks.task import EarlierPauses
 from crawl.phases.sitemap.tasks.values import SitemapJob, SitemapList

@@ -13,15 +13,14 @@ from crawl.fetcher.drivers.protocols import Protocols
 from crawl.fetcher.drivers.threaded import ThreadedDriver
 from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
-from crawl.fetcher.frontier.queues import ServerState
+from crawl.fetcher.frontier.queue import ServerState
 from crawl.fetcher.hand_over import (
     KnownRobots,
     KnownServers,
     read_server_states,
     write_server_states,
 )
-from crawl.fetcher.values.hooks import EngineHooks
-from crawl.fetcher.values.known_server import KnownServer
+from crawl.fetcher.values.hooks import EngineHooks, KnownServer
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_HANG, FetchSettings
 from crawl.model.arrow import strings
