@@ -220,6 +220,7 @@ CAPTIONS = {
     "maincontent": "a page without menus, as text or Markdown",
     "html": "HTML as tokens and as a tree",
     "telemetry": "metrics, traces, logs",
+    "conf": "the default rule files",
     "config": "typed properties, layers, rule files",
     "model": "statuses, records, tables, reports",
 }

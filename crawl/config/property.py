@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cache
 from itertools import chain
 from types import ModuleType
 from typing import Any, Generic, TypeVar
@@ -196,7 +197,11 @@ def file(name: str, default: str | Property[str], about: str) -> Property[str]:
 def properties_in(*modules: ModuleType) -> tuple[Property[Any], ...]:
     """The properties that are constants of the modules, or values of tables that are: whoever
     declares one need not list it a second time."""
-    constants = [constant for module in modules for constant in vars(module).values()]
+    return tuple(dict.fromkeys(chain(*map(_constants, modules))))
+
+
+@cache
+def _constants(module: ModuleType) -> list[Property[Any]]:
+    constants = list(vars(module).values())
     tables = [table.values() for table in constants if isinstance(table, dict)]
-    found = (each for each in chain(constants, *tables) if isinstance(each, Property))
-    return tuple(dict.fromkeys(found))
+    return [each for each in chain(constants, *tables) if isinstance(each, Property)]
