@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from crawl.config import Config, Property, properties_in
-from crawl.config.load import load
-from crawl.errors import PluginError, UsageError
+from crawl.config.load import UnknownProperty, load
+from crawl.errors import ConfigError, PluginError, UsageError
 
 
 def load_declared(
@@ -21,14 +21,20 @@ def load_declared(
 ) -> Config:
     """`load` with every property that is declared by anybody: the core, the floors above,
     installed plugins, and those that the configuration names as `module:attr`."""
-    return load(
-        overrides,
-        conf,
-        environ,
-        extra=declared_properties,
-        of_setting=_of_setting,
-        settings=settings,
-    )
+    faults: list[str] = []
+    try:
+        return load(
+            overrides,
+            conf,
+            environ,
+            extra=lambda: declared_properties(faults),
+            of_setting=_of_setting,
+            settings=settings,
+        )
+    except UnknownProperty as error:
+        if not faults:
+            raise
+        raise ConfigError(f"{error}; it may be one of a plugin: {faults[0]}") from None
 
 
 def load_configuration(settings: Mapping[str, object] | None, conf: str | Path | None) -> Config:
@@ -53,8 +59,9 @@ def _of_setting(name: str, raw: object) -> Iterable[Property[Any]]:
     return setting_properties(name, raw)
 
 
-def declared_properties() -> Iterator[Property[Any]]:
-    """Our own first; then every installed plugin's, which imports it."""
+def declared_properties(faults: list[str] | None = None) -> Iterator[Property[Any]]:
+    """Our own first; then every installed plugin's, which imports it: why one cannot be imported
+    is put among `faults`."""
     # only a command that was given such a key has to know them
     from crawl.fetcher.drivers import protocols
     from crawl.fetcher.values import politeness, settings
@@ -76,4 +83,4 @@ def declared_properties() -> Iterator[Property[Any]]:
         *(chains, politeness, settings, protocols, parsing, reader, rule_file, links, redirect),
         *(linkdb, hostdb, graph, indexing, embedded, exporting, telemetry),
     )
-    yield from plugin_properties()
+    yield from plugin_properties([] if faults is None else faults)

@@ -31,12 +31,10 @@ def command(name: str, *words: str) -> str:
     spark-submit, the job that does the same."""
     called = Path(sys.argv[0] or "crawl")
     if called.suffix == ".py" and called.parent.name == "jobs":
-        job = called if called.stem == "nutria" else called.parent / f"{name}.py"
-        words = (name, *words) if called.stem == "nutria" else words
-        line = f"spark-submit … {shlex.quote(str(job))}"
+        called_as = f"spark-submit … {shlex.quote(str(called.with_name('nutria.py')))}"
     else:
-        line = f"{program()} {name}"
-    return " ".join([line, *words])
+        called_as = program()
+    return " ".join([called_as, name, *words])
 
 
 def index_anew(crawl_dir: str = "CRAWL_DIR") -> str:

@@ -50,7 +50,7 @@ def test_a_script_that_wraps_it_says_so(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_a_job_is_followed_by_a_job(monkeypatch: pytest.MonkeyPatch) -> None:
     called_as(monkeypatch, "jobs/generate.py")
-    assert command("fetch", "hdfs://n/c") == "spark-submit … jobs/fetch.py hdfs://n/c"
+    assert command("fetch", "hdfs://n/c") == "spark-submit … jobs/nutria.py fetch hdfs://n/c"
 
 
 def test_extras_are_installed_from_the_sources() -> None:

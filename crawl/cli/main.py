@@ -15,11 +15,12 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
 import click
 
 from crawl.cli.nutch_syntax import check_nutch_syntax
-from crawl.cli.output import echo
+from crawl.cli.output import echo, remark
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import CrawlError
 from crawl.hints import program
@@ -86,18 +87,27 @@ def crawl() -> None:
     """
 
 
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs a command line and exits."""
+def main(arguments: Sequence[str] | None = None, notice: str = "") -> None:
+    """Runs a command line and exits; `notice` is said first."""
     try:
-        _run(arguments)
+        _run(arguments, notice)
     finally:
         logs.use_text()
 
 
-def _run(arguments: Sequence[str] | None) -> None:
+def main_of_job(file: str) -> None:
+    """The command after which a job is called, as each was before jobs/nutria.py ran all."""
+    name = Path(file).stem
+    notice = f"jobs/{name}.py goes with the next version: jobs/nutria.py {name} is the same"
+    main([name, *sys.argv[1:]], notice)
+
+
+def _run(arguments: Sequence[str] | None, notice: str) -> None:
     logs.escape_text()
     if logs.json_requested(sys.argv[1:] if arguments is None else arguments):
         logs.use_json()  # errors of the command line are JSON too
+    if notice:
+        remark(notice)
     try:
         check_nutch_syntax(sys.argv[1:] if arguments is None else arguments)
         code = crawl.main(

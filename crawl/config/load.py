@@ -30,6 +30,11 @@ SETTINGS_ORIGIN = "settings"
 
 _POSITION = re.compile(r" \(at (line \d+, column \d+|end of document)\)$")
 
+
+class UnknownProperty(ConfigError):
+    """A key that nobody declares."""
+
+
 Extra = Callable[[], Iterable[Property[Any]]]
 OfSetting = Callable[[str, object], Iterable[Property[Any]]]
 
@@ -130,13 +135,13 @@ def _checked(name: str, given: RawValue, known: _KnownProperties) -> RawValue:
         return given
     declared = known[name]
     if declared is None:
-        replacement = nutch_replacement(name)
-        raise ConfigError(
-            f"{name!r} in {given.origin} is a property of Nutch's and not of this crawler:"
-            f" {replacement}"
-            if replacement
-            else f"unknown property {name!r}{did_you_mean(name, known.names())} in {given.origin}"
-        )
+        if replacement := nutch_replacement(name):
+            raise ConfigError(
+                f"{name!r} in {given.origin} is a property of Nutch's and not of this crawler:"
+                f" {replacement}"
+            )
+        near = did_you_mean(name, known.names())
+        raise UnknownProperty(f"unknown property {name!r}{near} in {given.origin}")
     given.read_as(declared)
     return RawValue(given.raw, given.origin, given.is_text, declared)
 

@@ -12,7 +12,6 @@ import importlib
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
@@ -168,12 +167,15 @@ def setting_properties(setting: str, raw: object) -> Iterator[Property[Any]]:
                 yield from plugin.declared_properties()
 
 
-def plugin_properties() -> Iterator[Property[Any]]:
+def plugin_properties(faults: list[str]) -> Iterator[Property[Any]]:
     """The properties that the installed plugins declare; imports each of them.
 
-    One that cannot be imported is passed over: its error comes when it is used.
+    One that cannot be imported is passed over, and its fault is put among these: it is an error
+    where the plugin is used.
     """
     for each in INTERFACES:
         for plugin in available(each.name).values():
-            with suppress(PluginError):
+            try:
                 yield from plugin.declared_properties()
+            except PluginError as error:
+                faults.append(str(error))

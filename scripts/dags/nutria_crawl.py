@@ -9,7 +9,7 @@ parsed, these are all that is needed of Nutria, with the few files that they imp
 Where Airflow parses it, the environment says how the tasks run:
 
     NUTRIA_FLAVOUR       command (the default): `crawl …` on the worker, which starts Spark
-                         itself; spark-submit: SparkSubmitOperator with jobs/*.py
+                         itself; spark-submit: SparkSubmitOperator with jobs/nutria.py
     NUTRIA_MAX_ROUNDS    rounds that the graph has (10); the parameter says how many are done
     NUTRIA_RETRIES       of each task (2)
     NUTRIA_RETRY_DELAY   seconds before each (60)
@@ -128,9 +128,8 @@ def command(step: str, number: int, params: CrawlParams) -> str:
 
 
 def arguments(step: str, number: int, params: CrawlParams) -> list[str]:
-    """What a job is given: its name stands for the phase, and spark-submit knows the master."""
-    _, *words = Task(step, number).command_line({**params, "master": None})
-    return words
+    """What the job is given; spark-submit knows the master."""
+    return Task(step, number).command_line({**params, "master": None})
 
 
 def by_command(task: Task, **options):
@@ -145,7 +144,7 @@ def by_command(task: Task, **options):
 
 
 def by_spark_submit(task: Task, **options):
-    """`spark-submit jobs/PHASE.py …`."""
+    """`spark-submit jobs/nutria.py PHASE …`."""
     from airflow.providers.apache.spark.operators.spark_submit import SparkSubmitOperator
 
     class Submit(SparkSubmitOperator):
@@ -160,7 +159,7 @@ def by_spark_submit(task: Task, **options):
                 raise
 
     return Submit(
-        application=f"{JOBS}/{task.step}.py",
+        application=f"{JOBS}/nutria.py",
         application_args=f"{{{{ arguments('{task.step}', {task.round}, params) }}}}",
         name=f"nutria {task.step}",
         conn_id=CONNECTION,

@@ -136,12 +136,12 @@ def test_jobs_get_the_same_arguments_but_the_master(monkeypatch: pytest.MonkeyPa
     assert found.dag["render_template_as_native_obj"]
     for task in task_graph(10):
         options = found.operators[task.name].options
-        assert Path(options["application"]) == DAG_FILE.parents[2] / "jobs" / f"{task.step}.py"
+        assert Path(options["application"]) == DAG_FILE.parents[2] / "jobs" / "nutria.py"
         assert Path(options["application"]).is_file()
         assert options["conn_id"] == "spark_default"
         assert options["py_files"] == "nutria.zip"
         arguments = task.command_line(asked(master=None))  # type: ignore[arg-type]
-        assert found.rendered(task.name, asked()) == arguments[1:]
+        assert found.rendered(task.name, asked()) == arguments
 
 
 @pytest.mark.parametrize("flavour", ["command", "spark-submit"])

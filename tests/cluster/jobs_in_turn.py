@@ -1,5 +1,5 @@
-"""A program for spark-submit that runs several of jobs/, one after the other, in one application:
-to start one takes far longer than most of them do.
+"""A program for spark-submit that runs several commands by jobs/nutria.py, one after the other, in
+one application: to start one takes far longer than most of them do.
 
     spark-submit … jobs_in_turn.py JOBS LINES
 
@@ -21,9 +21,9 @@ except ModuleNotFoundError as missing:
 
 
 def run_job(folder: Path, name: str, words: list[str]) -> int:
-    sys.argv = [name, *words]
+    sys.argv = [str(folder / "nutria.py"), name, *words]
     try:
-        runpy.run_path(str(folder / f"{name}.py"), run_name="__main__")
+        runpy.run_path(sys.argv[0], run_name="__main__")
     except SystemExit as ended:
         return int(ended.code or 0)
     return 0

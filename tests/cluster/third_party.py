@@ -35,7 +35,6 @@ def pass_gate(folder, name):
 
 
 class GatedHttp:
-    properties = (*HttpProtocol.properties, FOLDER)
     schemes = HttpProtocol.schemes
 
     def __init__(self, config):
@@ -54,8 +53,6 @@ class GatedHttp:
 
 
 class Gated(DefaultFetchSchedule):
-    properties = (*DefaultFetchSchedule.properties, FOLDER, NOTE)
-
     def __init__(self, config):
         super().__init__(config)
         self.folder = Path(config[FOLDER])
@@ -71,8 +68,6 @@ class Gated(DefaultFetchSchedule):
 
 
 class Witness:
-    properties = (FOLDER, NOTE)
-
     def __init__(self, config):
         self.folder, self.note = Path(config[FOLDER]), config.read(NOTE)
 

@@ -179,10 +179,10 @@ class TestSubmitted:
         assert container["args"] == [
             *("driver", "--properties-file", "/opt/spark/conf/spark.properties"),
             *("--class", "org.apache.spark.deploy.PythonRunner"),
-            "local:///opt/nutria/jobs/run.py",
+            *("local:///opt/nutria/jobs/nutria.py", "run"),
             *("s3://bucket/crawl", "--seeds", "/site/seeds.txt"),
         ]
-        assert (ROOT / "jobs" / "run.py").is_file()
+        assert (ROOT / "jobs" / "nutria.py").is_file()
         assert container["resources"]["limits"] == {"memory": "1624Mi"}
         assert pod["spec"]["serviceAccountName"] == "nutria-driver"
         assert pod["spec"]["securityContext"] == template("driver")["securityContext"]

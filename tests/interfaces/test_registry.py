@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Iterator
 from importlib.metadata import entry_points
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from crawl.config import Config, Property, integer
+from crawl.declared import load_declared
 from crawl.errors import ConfigError, PluginError
 from crawl.interfaces.registry import (
     INTERFACES,
@@ -168,7 +170,9 @@ def test_a_plugins_own_word_on_its_configuration_is_kept() -> None:
 
 
 def test_plugin_properties() -> None:
-    found = list(plugin_properties())
+    faults: list[str] = []
+    found = list(plugin_properties(faults))
+    assert not faults
     assert all(isinstance(each, Property) for each in found)
     names = {each.name for each in found}
     assert {"urlfilter.regex.file", "db.fetch.interval.default"} <= names
@@ -206,4 +210,20 @@ def test_a_broken_plugin_does_not_hide_the_others_properties(
         }
 
     monkeypatch.setattr(registry, "available", found)
-    assert list(plugin_properties()) == list(Plain.properties)
+    faults: list[str] = []
+    assert list(plugin_properties(faults)) == list(Plain.properties)
+    assert ["broken" in faults[0], len(faults)] == [True, 1]
+
+
+def test_a_property_of_a_broken_plugin_is_not_just_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    from crawl.interfaces import registry
+
+    broken = {"broken": ResolvedPlugin("scoring", "broken", "no.such:Thing")}
+    monkeypatch.setattr(registry, "available", lambda name: broken if name == "scoring" else {})
+    with pytest.raises(ConfigError) as refused:
+        load_declared(["broken.share=1"])
+    assert re.fullmatch(
+        r"unknown property 'broken\.share'.* in -D; it may be one of a plugin: scoring plugin"
+        r" 'broken' cannot be loaded from no\.such:Thing: ModuleNotFoundError: .*",
+        str(refused.value),
+    )

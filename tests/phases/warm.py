@@ -22,4 +22,4 @@ from tests.phases import (  # noqa: F401
     round_jobs,
 )
 
-list(plugin_properties())  # imports every plugin
+list(plugin_properties([]))  # imports every plugin
