@@ -20,7 +20,7 @@ from crawl.config import Config
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun, Published
 from crawl.errors import NoSnapshot
-from crawl.graph.kernels.harmonic import BallCounter, CentralityOptions
+from crawl.graph.kernels.harmonic import BallCounter
 from crawl.graph.kernels.surfer import PageRank
 from crawl.graph.settings import HOSTGRAPH_HYPERBALL_PRECISION, LINK_ANALYZE_DAMPING_FACTOR
 from crawl.hints import command
@@ -113,7 +113,7 @@ def run(
             # nobody locks the link graph: anew where it is replaced and deleted meanwhile
             webgraph, graph = pages.reading(partial(require_graph, crawl_dir), built_from)
         kernel = PageRank(_MAX_ITERATIONS, config[LINK_ANALYZE_DAMPING_FACTOR], _TOLERANCE)
-        precision = CentralityOptions(precision=config[HOSTGRAPH_HYPERBALL_PRECISION])
+        precision = config[HOSTGRAPH_HYPERBALL_PRECISION]
         counter = counter_of(graph.node_count, options.centrality, precision)
         with phase.timed("ranks"):
             ranked = build.ranked(graph, kernel, counter)
@@ -130,9 +130,9 @@ def run(
             notes={MADE_FROM_WEBGRAPH: webgraph.number},
             attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
         )
-        told = hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
+        remarks = hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
         took_over = transaction.lock.took_over
-        return HostGraphResult(published, report, tuple(told), took_over, top=top)
+        return HostGraphResult(published, report, tuple(remarks), took_over, top=top)
 
 
 def _first(

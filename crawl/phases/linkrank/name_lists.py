@@ -93,8 +93,7 @@ def _host(name: str) -> str | None:
         return host_of(name) or None
     if any(character in name for character in "/\\?#@:%") or any(map(str.isspace, name)):
         return None
-    found = host_of(f"http://{name}/")
-    return found.rstrip(".") or None if found else None
+    return (host_of(f"http://{name}/") or "").rstrip(".") or None
 
 
 def _with_normal_forms(urls: tuple[str, ...], config: Config) -> tuple[str, ...]:

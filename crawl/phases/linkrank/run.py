@@ -64,11 +64,10 @@ def require_scores(crawl_dir: CrawlDir) -> Snapshot:
 
 def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
     """What is to be computed; raises what is wrong with the options."""
-    by_domain = options.by_domain
+    by_domain, iterations = options.by_domain, options.iterations
     damping = config[
         settings.LINK_ANALYZE_DOMAIN_DAMPING if by_domain else settings.LINK_ANALYZE_DAMPING_FACTOR
     ]
-    iterations = options.iterations
     if options.pagerank:
         usual = PageRank()
         tolerance = usual.tolerance if options.tolerance is None else options.tolerance

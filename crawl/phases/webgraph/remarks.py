@@ -30,11 +30,11 @@ def webgraph_remarks(
     counters = report.counters
     remarks: list[str] = []
     one = sites.one_host or sites.one_domain
-    kept = [RULE_SETTINGS[name].name for name, value in decision.items() if not value]
-    if one is not None and kept:
+    properties = [RULE_SETTINGS[name].name for name, value in decision.items() if not value]
+    if one is not None and properties:
         remarks.append(
             f"all links have to do with {one}: they count, as auto turns these off:"
-            f" {', '.join(kept)}"
+            f" {', '.join(properties)}"
         )
     if counters["links_outgrown"]:
         remarks.append(

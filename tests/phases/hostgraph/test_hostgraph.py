@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import ConfigError, NoSnapshot, StorageError, UsageError
-from crawl.graph.kernels.harmonic import CentralityOptions
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.operations.options import Face, read_options
 from crawl.phases.hostgraph import dump as graph_dump
@@ -38,7 +37,7 @@ from crawl.urls.backwards import backwards
 from crawl.urls.domains import registered_domain
 from tests.examples import scaled
 from tests.graph.reference.array_edges import ArrayEdges
-from tests.graph.reference.harmonic import harmonic_centrality
+from tests.graph.reference.harmonic import CentralityOptions, harmonic_centrality
 from tests.phases.host_graphs import crawl_of_links, make_host_graph, rows_of
 from tests.phases.linked_pages import edges_into
 

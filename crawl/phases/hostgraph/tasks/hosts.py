@@ -55,10 +55,10 @@ def _rows(
     job: HostsJob, part: int, values: dict[str, np.ndarray[Any, Any]], begin: int
 ) -> Iterator[pa.Table]:
     schema = job.target.table.schema
-    known = ["host_rev", "pages", "hosts", "inlinks", "outlinks"]
-    for first, rows in job.graph.node_groups(part, known):
+    stored = ["host_rev", "pages", "hosts", "inlinks", "outlinks"]
+    for first, rows in job.graph.node_groups(part, stored):
         low, high = first - begin, first - begin + rows.num_rows
-        columns: dict[str, Any] = {name: rows[name] for name in known}
+        columns: dict[str, Any] = {name: rows[name] for name in stored}
         columns["host"] = pa.array(group_names(rows), pa.string())
         for name, column in values.items():
             columns[name] = pa.array(column[low:high]).cast(schema.field(name).type)
@@ -68,8 +68,8 @@ def _rows(
 def first_hosts(folder: Folder, count: int, file: BucketFile) -> pa.Table:
     """The hosts of a file that are among the first by harmonic centrality."""
     with open_table(folder, file.path, size=file.bytes) as source:
-        found = [
+        tables = [
             rows.filter(pc.less_equal(rows["harmonic_pos"], pa.scalar(count)))
             for rows in each_group(source)
         ]
-    return pa.concat_tables(found)
+    return pa.concat_tables(tables)

@@ -53,8 +53,8 @@ def send_links(job: SendLinksJob, part: int, outbox: Outbox) -> Counters:
     for block in job.graph.blocks(part):
         sources = groups[block.sources].astype(np.int64)
         destinations = groups[block.destinations].astype(np.int64)
-        known = (sources >= 0) & (destinations >= 0)
-        links = links_between(sources[known], destinations[known])
+        has_hosts = (sources >= 0) & (destinations >= 0)
+        links = links_between(sources[has_hosts], destinations[has_hosts])
         rows = pa.table([links.destinations, links.sources, links.pages], schema=LINKS.schema)
         parts = np.searchsorted(job.bounds, links.destinations, side="right") - 1
         outbox.send(LINKS, rows, parts)

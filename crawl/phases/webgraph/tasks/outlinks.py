@@ -19,6 +19,7 @@ from crawl.parsing.anchors import UNFOLLOWABLE, are_followable
 from crawl.phases.webgraph.rules import LinkRules
 from crawl.phases.webgraph.tasks.link_rules import Links, Numbers, counted_links
 from crawl.storage.folder import Folder
+from crawl.storage.layout import distinct
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.exchange import Outbox
 from crawl.tables.merge import KeyGroups
@@ -120,16 +121,14 @@ def _outlinks_of(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> p
     counters["links"] += unfollowable
     counters[f"dropped.{UNFOLLOWABLE}"] += unfollowable
     pages = pages[followable]
-    targets: Any = pc.struct_field(flat.filter(pa.array(followable)), "url").dictionary_encode()
-    distinct = targets.dictionary
-    places = targets.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    targets, places = distinct(pc.struct_field(flat.filter(pa.array(followable)), "url"))
     if job.renormalization is not None:
-        distinct, kept = job.renormalization.of(distinct, counters)
-        distinct = pc.if_else(kept, distinct, None)
-        again: Any = distinct.dictionary_encode("encode")  # those that have become the same
-        distinct = again.dictionary
-        places = again.indices.to_numpy(zero_copy_only=False).astype(np.int64)[places]
-    links = Links(pages, places, hosts, distinct, hosts_of(distinct))
+        targets, is_accepted = job.renormalization.of(targets, counters)
+        targets = pc.if_else(is_accepted, targets, None)
+        # those that have become the same
+        targets, merged = distinct(targets.dictionary_encode("encode"))
+        places = merged[places]
+    links = Links(pages, places, hosts, targets, hosts_of(targets))
     outlinks = _lists(links, counted_links(job.rules, links, counters))
     columns = [urls, fill_null(hosts, ""), parsed["fetch_time"], outlinks]
     return pa.table(columns, schema=WEBGRAPH_OUTLINKS.schema)
@@ -146,10 +145,8 @@ def _counted_again(job: SendOutlinksJob, group: pa.Table, counters: Counters) ->
     """Stored outlinks by the rules of today, which may leave out more of them."""
     lists: Any = as_array(group["outlinks"])
     pages = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
-    targets: Any = pc.list_flatten(lists).dictionary_encode()
-    places = targets.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    distinct = targets.dictionary
-    links = Links(pages, places, hosts_of(as_array(group["url"])), distinct, hosts_of(distinct))
+    targets, places = distinct(pc.list_flatten(lists))
+    links = Links(pages, places, hosts_of(as_array(group["url"])), targets, hosts_of(targets))
     counted = counted_links(job.rules, links, Counters())
     counters["links_outgrown"] += len(pages) - len(counted)
     place = WEBGRAPH_OUTLINKS.names.index("outlinks")

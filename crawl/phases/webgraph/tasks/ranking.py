@@ -89,13 +89,13 @@ def iterate_rank(job: RankJob, task: RankTask) -> RankTaskResult:
     graph = job.graph
     nodes = node_range(job, task)
     shares = whole_vector(job.scratch, job.shares, graph.node_count)
-    given = np.zeros(len(nodes))
+    inflow = np.zeros(len(nodes))
     for part in task.parts:
         low, high = graph.range_of(part)
         for block in graph.blocks(part):
-            given[low - nodes.first : high - nodes.first] += rank_step(block, low, high, shares)
+            inflow[low - nodes.first : high - nodes.first] += rank_step(block, low, high, shares)
     before = read_piece(job.scratch, task.scores)
-    return _written(job, nodes, before, job.kernel.settle(given, nodes, job.sums))
+    return _written(job, nodes, before, job.kernel.settle(inflow, nodes, job.sums))
 
 
 def node_range(job: RankJob, task: RankTask) -> NodeRange:
