@@ -219,7 +219,7 @@ def update_record(
         assert old is not None
         datum = old
     elif event is Event.FOUND:
-        datum = _found(url, update.inlinks[0], rules, counters)
+        datum = _new_record(url, update.inlinks[0], rules, counters)
     else:
         assert update.fetch is not None
         datum = _visited(url, old, update, update.fetch, TRANSITIONS[event], rules, counters)
@@ -227,7 +227,7 @@ def update_record(
     return UpdateOutcome(datum, event.value)
 
 
-def _found(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -> CrawlDatum:
+def _new_record(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -> CrawlDatum:
     status = TRANSITIONS[Event.FOUND].status
     assert status is not None
     datum = replace(
@@ -250,7 +250,6 @@ def _visited(
     rules: UpdateRules,
     counters: Counters,
 ) -> CrawlDatum:
-    known = fetch if old is None else old
     before = 0 if old is None else old.modified_time
     modified = fetch.modified_time or before
     fetched = fetch.fetch_time
@@ -266,9 +265,9 @@ def _visited(
         status,
         fetched,
         modified,
-        known.fetch_interval,
+        (old or fetch).fetch_interval,
         _retries(old),
-        known.score,
+        (old or fetch).score,
         _signature(old, update, transition.signature),
         metadata,
     )

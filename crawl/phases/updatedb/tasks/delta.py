@@ -18,6 +18,7 @@ from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import StoredTable, each_group, open_whole_table
 from crawl.tables.exchange import Outbox, RowKind
 from crawl.tables.renormalize import Renormalization, StoredRecords, send_renormalized, with_urls
+from crawl.tables.slices import gathered
 
 UPDATES = RowKind("updates", DELTA)
 
@@ -58,16 +59,7 @@ SendDeltaTask = DeltaBundle | HostTroublesFile | BucketFile
 
 def bundles(files: Iterable[DeltaFile]) -> Iterator[DeltaBundle]:
     """The files in their order, as many together as a sending task can take."""
-    bundle: list[DeltaFile] = []
-    rows = 0
-    for file in files:
-        if bundle and rows + file.rows > _ROWS_AT_ONCE:
-            yield DeltaBundle(tuple(bundle))
-            bundle, rows = [], 0
-        bundle.append(file)
-        rows += file.rows
-    if bundle:
-        yield DeltaBundle(tuple(bundle))
+    return map(DeltaBundle, gathered(files, _ROWS_AT_ONCE))
 
 
 def send_delta(job: SendDeltaJob, task: SendDeltaTask, outbox: Outbox) -> Counters:
@@ -109,6 +101,6 @@ def _renormalized(
 ) -> pa.Table:
     if renormalization is None or rows.num_rows == 0:
         return rows
-    urls, kept = renormalization.of(rows["url"].combine_chunks(), counters)
-    counters["records_filtered"] += count_true(pc.invert(kept))
-    return with_urls(rows.filter(kept), urls.filter(kept))
+    urls, is_accepted = renormalization.of(rows["url"].combine_chunks(), counters)
+    counters["records_filtered"] += count_true(pc.invert(is_accepted))
+    return with_urls(rows.filter(is_accepted), urls.filter(is_accepted))
