@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
-from crawl.model.arrow import as_mask
+from crawl.model.arrow import as_mask, fill_null
 from crawl.model.metadata import lookup
 from crawl.model.sketches import Sketches, bins_of
 from crawl.model.status import Status
@@ -48,10 +48,10 @@ def _send_requests(rows: pa.Table, buckets: int, outbox: Outbox) -> int:
     hosts = sums.ByHost(rows["host"])
     status = rows["status"].to_numpy()
     metadata = rows["metadata"].combine_chunks()
-    said = lookup(metadata, PROTOCOL_STATUS_KEY)
-    is_denied = as_mask(pc.starts_with(said, pattern=_DENIED))
+    outcomes = lookup(metadata, PROTOCOL_STATUS_KEY)
+    is_denied = as_mask(pc.starts_with(outcomes, pattern=_DENIED))
     is_asked = ~is_denied
-    is_unresolved = as_mask(pc.starts_with(said, pattern=_UNRESOLVED))
+    is_unresolved = as_mask(pc.starts_with(outcomes, pattern=_UNRESOLVED))
     is_answered = is_asked & as_mask(pc.is_valid(lookup(metadata, CODE_KEY)))
     times = _whole_numbers(lookup(metadata, RESPONSE_TIME_KEY))
     is_timed = is_answered & (times >= 0)
@@ -139,8 +139,7 @@ def _whole_numbers(texts: pa.Array[Any]) -> sums.Integers:
     """The numbers that texts are; -1 for others."""
     is_number = pc.match_substring_regex(texts, r"^[0-9]{1,15}$")
     numbers = pc.if_else(is_number, texts, None).cast(pa.int64())
-    found: sums.Integers = pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    return fill_null(numbers, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _bundled(groups: Iterator[pa.Table]) -> Iterator[pa.Table]:

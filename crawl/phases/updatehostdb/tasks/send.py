@@ -19,7 +19,7 @@ from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
 from crawl.phases.updatehostdb.tasks import sums
 from crawl.phases.updatehostdb.tasks.read_crawldb import send_records
 from crawl.phases.updatehostdb.tasks.read_segments import send_contents, send_requests
-from crawl.phases.updatehostdb.tasks.read_servers import crawl_delays, robots_states, sitemap_states
+from crawl.phases.updatehostdb.tasks.read_servers import as_columns, crawl_delays, robots_states
 from crawl.robots.answer import RobotsPolicy
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
@@ -71,7 +71,7 @@ def _send_cache(job: SendJob, file: sums.HostsFile, outbox: Outbox) -> None:
     caches: dict[str, tuple[RowKind, list[str] | None, Callable[[pa.Table], dict[str, Any]]]] = {
         ROBOTS.name: (sums.ROBOTS_STATE, None, partial(robots_states, policy=job.robots)),
         SERVERS.name: (sums.CRAWL_DELAYS, ["server", "crawl_delay_s"], crawl_delays),
-        SITEMAPS.name: (sums.SITEMAP_STATE, sums.SITEMAP_STATE.schema.names, sitemap_states),
+        SITEMAPS.name: (sums.SITEMAP_STATE, sums.SITEMAP_STATE.schema.names, as_columns),
     }
     kind, columns, columns_of = caches[file.table]
     with open_table(file.folder, file.path) as source:
