@@ -86,10 +86,10 @@ def lastmod_ms(text: str, now_ms: int) -> int | None:
             moment = parsedate_to_datetime(text)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        found = round(moment.timestamp() * 1000)
+        modified_ms = round(moment.timestamp() * 1000)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    return found if 0 < found <= now_ms + _FUTURE_MS else None
+    return modified_ms if 0 < modified_ms <= now_ms + _FUTURE_MS else None
 
 
 def priority_of(text: str) -> float | None:
@@ -118,19 +118,19 @@ def update_known(
     and no longer what an earlier one did. A page that was changed since it was fetched is due
     now, but not before `refetch_after_s` have passed since then; None: when it was to be. Score
     and interval stay as they are, unless they are to be overwritten and the sitemap names them."""
-    said = {key: listed.metadata[key] for key in KEYS if key in listed.metadata}
-    metadata = {key: value for key, value in old.metadata.items() if key not in KEYS} | said
+    facts = {key: listed.metadata[key] for key in KEYS if key in listed.metadata}
+    metadata = {key: value for key, value in old.metadata.items() if key not in KEYS} | facts
     record = replace(old, metadata=metadata)
     if overwrite:
-        has_interval = CHANGEFREQ_KEY in said and FIXED_INTERVAL_KEY not in old.metadata
+        has_interval = CHANGEFREQ_KEY in facts and FIXED_INTERVAL_KEY not in old.metadata
         record = replace(
             record,
-            score=listed.score if PRIORITY_KEY in said else old.score,
+            score=listed.score if PRIORITY_KEY in facts else old.score,
             fetch_interval=listed.fetch_interval if has_interval else old.fetch_interval,
         )
-    if refetch_after_s is not None and old.status in _FETCHED and LASTMOD_KEY in said:
+    if refetch_after_s is not None and old.status in _FETCHED and LASTMOD_KEY in facts:
         fetched_ms = old.fetch_time - old.fetch_interval * 1000
-        modified_ms = lastmod_ms(said[LASTMOD_KEY], now_ms)
+        modified_ms = lastmod_ms(facts[LASTMOD_KEY], now_ms)
         if modified_ms is not None and modified_ms > fetched_ms:
             due = max(now_ms, fetched_ms + refetch_after_s * 1000)
             record = replace(record, fetch_time=min(old.fetch_time, due))
