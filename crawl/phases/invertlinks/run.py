@@ -94,8 +94,8 @@ def run(
         linkdb = phase.publish(
             transaction, files, buckets=buckets, applying=choice.names, notes=note
         )
-        told = _remarks(crawl_dir, decision, sites, choice.names, report)
-        remarks = (*choice.remarks, *told)
+        own_remarks = _remarks(crawl_dir, decision, sites, choice.names, report)
+        remarks = (*choice.remarks, *own_remarks)
         return Published(linkdb, report, remarks, transaction.lock.took_over, choice.names)
 
 

@@ -15,11 +15,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.errors import UsageError
-from crawl.model.arrow import as_array, as_mask, fill_null
+from crawl.model.arrow import as_array, as_mask, fill_null, required_schema
 from crawl.model.derived_tables import LINKDB
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of
+from crawl.storage.layout import buckets_of, distinct
 from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import stored_groups
 from crawl.tables.lookup import find_rows
@@ -27,18 +27,9 @@ from crawl.tables.merge import repeats_before
 from crawl.urls.hosts import hosts_of
 
 INLINK = pa.struct(
-    [
-        pa.field("from_url", pa.string(), nullable=False),
-        pa.field("anchor", pa.string(), nullable=False),
-        pa.field("score", pa.float32(), nullable=False),
-    ]
+    required_schema({"from_url": pa.string(), "anchor": pa.string(), "score": pa.float32()})
 )
-INLINKS = pa.schema(
-    [
-        pa.field("url", pa.string(), nullable=False),
-        pa.field("inlinks", pa.list_(INLINK), nullable=False),
-    ]
-)
+INLINKS = required_schema({"url": pa.string(), "inlinks": pa.list_(INLINK)})
 """A URL and all that links to it."""
 
 _COLUMNS = ["url", "host", "from_url", "anchor", "score"]
@@ -61,12 +52,12 @@ class StoredInlinks:
     def of_url(self, url: str) -> pa.Table:
         """The rows of the links to a URL, best-scored first; one file is opened, however large
         the LinkDb is."""
-        found = find_rows(LINKDB, self.folder, self.snapshot, url)
-        if found is None:
+        rows = find_rows(LINKDB, self.folder, self.snapshot, url)
+        if rows is None:
             return LINKDB.schema.empty_table()
         # the rows are in the order of the linking pages, which decides between equal scores
-        scores = found["score"].to_numpy()
-        return found.take(np.argsort(-scores, kind="stable"))
+        scores = rows["score"].to_numpy()
+        return rows.take(np.argsort(-scores, kind="stable"))
 
     def check_buckets(self, buckets: int) -> None:
         """Raises UsageError where the LinkDb cannot be read beside a CrawlDb of so many buckets."""
@@ -100,12 +91,12 @@ class StoredInlinks:
     ) -> Iterator[pa.Table]:
         files = self.snapshot.files_of(bucket % self.snapshot.buckets)
         firsts = [*(file.first or "" for file in files[1:]), None]
-        wanted = [
+        stored = [
             file
             for file, behind in zip(files, firsts, strict=True)
             if _is_below(file.first or "", end) and not _is_below_or_at(behind, first)
         ]
-        for rows in stored_groups(self.folder, wanted, _COLUMNS):
+        for rows in stored_groups(self.folder, stored, _COLUMNS):
             if buckets != self.snapshot.buckets:
                 rows = rows.filter(pa.array(buckets_of(rows["host"], buckets) == bucket))
             if first is not None:
@@ -124,18 +115,15 @@ def anchors_of(inlinks: pa.Table) -> pa.Array[Any]:
     owners = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
     anchors = links.field("anchor")
     hosts = fill_null(hosts_of(links.field("from_url")), "")
-    keys = np.stack([owners.astype(np.int64), _codes(hosts), _codes(anchors)])
+    keys = np.stack([owners.astype(np.int64), distinct(hosts)[1], distinct(anchors)[1]])
     _, firsts = np.unique(keys, axis=1, return_index=True)
     is_first = np.zeros(len(anchors), np.bool_)
     is_first[firsts] = True
-    kept = is_first & as_mask(pc.not_equal(anchors, pa.scalar("")))
-    counts = np.bincount(owners[kept], minlength=len(lists))
+    is_text = is_first & as_mask(pc.not_equal(anchors, pa.scalar("")))
+    counts = np.bincount(owners[is_text], minlength=len(lists))
     offsets = np.append(0, np.cumsum(counts)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), anchors.filter(pa.array(kept)))
-
-
-def _codes(texts: pa.Array[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    return texts.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    texts = anchors.filter(pa.array(is_text))
+    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), texts)
 
 
 def _grouped(rows: pa.Table, starts: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
