@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -44,22 +44,15 @@ def counter_of(node_count: int, method: Centrality | None, precision: int) -> Ba
     return ExactCounter(node_count) if is_exact else HyperLogLog(precision)
 
 
-@dataclass(frozen=True, slots=True)
-class Central:
-    """Where the centralities are, and the distance at which no ball grew any more."""
-
-    pieces: tuple[VectorPiece, ...]
-    distance: int
-
-
 def harmonic(
     runner: Runner,
     graph: StoredGraph,
     counter: BallCounter,
     scratch: Folder,
     parts: Sequence[range],
-) -> Central:
-    """The harmonic centrality of all nodes; `parts` are the files of each task."""
+) -> tuple[tuple[VectorPiece, ...], int]:
+    """Where the harmonic centralities of all nodes are, and the distance at which no ball grew any
+    more; `parts` are the files of each task."""
 
     tasks = [centrality.CentralityTask(each) for each in parts]
     job = centrality.CentralityJob(graph, counter, scratch)
@@ -74,7 +67,7 @@ def harmonic(
         tasks = [each.task for each in results]
         if not sum(each.grown for each in results) or job.distance == _MAX_DISTANCE:
             pieces = tuple(task.totals for task in tasks if task.totals is not None)
-            return Central(pieces, job.distance)
+            return pieces, job.distance
         job = replace(
             job,
             distance=job.distance + 1,

@@ -13,7 +13,6 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from crawl.clock import Clock
 from crawl.config import Config
@@ -52,8 +51,6 @@ from crawl.storage.manifest import MADE_FROM_WEBGRAPH, BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 from crawl.tables.bucket_files import BucketTarget
 from crawl.tables.runner import Runner
-
-Numbers = npt.NDArray[np.int64]
 
 _TOLERANCE = 1e-8
 """PageRank is iterated until it changes by less in all: the first of many hosts differ little."""
@@ -194,26 +191,26 @@ class _Build:
             self.report.counters += counters
         target = BucketTarget(HOSTGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
         addressed = [(task.part, task) for task in tasks]
-        write = partial(links.write_links, links.WriteLinksJob(target, job.bounds))
+        write = partial(links.write_links, target, job.bounds)
         counted = sent.send(write, addressed, len(tasks), "hostgraph: links")
-        written = counted.results()
+        edges = {file.bucket: file for files in counted.results() for file in files}
         count = partial(links.write_linked, folder, self.transaction.scratch_place)
         hosts = counted.run(count, addressed, "hostgraph: count links")
-        edges = {file.bucket: file for file in written if file is not None}
         return StoredGraph(folder, tuple(hosts), edges)
 
     def ranked(self, graph: StoredGraph, kernel: PageRank, counter: BallCounter) -> list[HostsTask]:
         """Where the ranks of all hosts are."""
         scratch, runner = self.transaction.scratch, self.runner
         ranked = iterate(runner, RankJob(graph, kernel, scratch), rank_tasks(graph))
-        central = harmonic(runner, graph, counter, scratch, [task.parts for task in ranked.tasks])
+        parts = [task.parts for task in ranked.tasks]
+        centralities, distance = harmonic(runner, graph, counter, scratch, parts)
         self.report.counters["iterations"] = ranked.iterations
-        self.report.counters["distance"] = central.distance
+        self.report.counters["distance"] = distance
         self.report.details["centrality"] = counter.name
         pageranks = tuple(task.scores for task in ranked.tasks if task.scores is not None)
         columns = (
-            central.pieces,
-            positions(runner, scratch, central.pieces, "harmonic centrality"),
+            centralities,
+            positions(runner, scratch, centralities, "harmonic centrality"),
             pageranks,
             positions(runner, scratch, pageranks, "PageRank"),
         )

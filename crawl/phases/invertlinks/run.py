@@ -84,7 +84,7 @@ def run(
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         with phase.timed("merge"):
             tasks = links.send_links_tasks(_files(choice.segments, report))
-            send = partial(links.send_links, links.SendLinksJob(rules, slices.router))
+            send = partial(links.send_links, rules, slices.router)
             sent = runner.exchange(send, tasks, len(slices), "invertlinks: send")
             outgrown = is_outgrown(transaction.base, decision)
             files = merge_sent(

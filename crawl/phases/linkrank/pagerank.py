@@ -122,5 +122,5 @@ class PageRankRun:
         tasks = [(part, EdgesTask(part, *graph.range_of(part))) for part in parts]
         write = partial(write_edges, target, False)
         written = sent.run(write, tasks, "linkrank: write turned edges")
-        files = [each.file for each in written if each.file is not None]
-        return replace(graph, edges={file.bucket: file for file in files})
+        edges = {file.bucket: file for result in written for file in result.files}
+        return replace(graph, edges=edges)

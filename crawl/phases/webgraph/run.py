@@ -216,4 +216,4 @@ class _Build:
         edges = links.run(store, [(task.part, task) for task in tasks], "webgraph: edges")
         for result in edges:
             self.report.counters += result.counters
-        return nodes, [result.file for result in edges if result.file is not None]
+        return nodes, [file for result in edges for file in result.files]

@@ -15,8 +15,7 @@ from crawl.phases.webgraph.tasks.names import group_names
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, read_piece
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table
-from crawl.tables.bucket_files import BucketTarget, write_bucket
+from crawl.tables.bucket_files import BucketTarget, stored_groups, write_bucket
 
 _RANKED = ("harmonic", "harmonic_pos", "pagerank", "pagerank_pos")
 
@@ -67,9 +66,7 @@ def _rows(
 
 def first_hosts(folder: Folder, count: int, file: BucketFile) -> pa.Table:
     """The hosts of a file that are among the first by harmonic centrality."""
-    with open_table(folder, file.path, size=file.bytes) as source:
-        tables = [
-            rows.filter(pc.less_equal(rows["harmonic_pos"], pa.scalar(count)))
-            for rows in each_group(source)
-        ]
-    return pa.concat_tables(tables)
+    return pa.concat_tables(
+        rows.filter(pc.less_equal(rows["harmonic_pos"], pa.scalar(count)))
+        for rows in stored_groups(folder, [file])
+    )

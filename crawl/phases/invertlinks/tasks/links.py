@@ -27,7 +27,8 @@ from crawl.rules.sites import Sites, decided
 from crawl.storage.folder import Folder
 from crawl.storage.layout import distinct
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups
+from crawl.storage.parquet import open_whole_table, read_groups
+from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Outbox
 from crawl.tables.renormalize import Renormalization
 from crawl.tables.slices import Router, gathered
@@ -84,28 +85,22 @@ class PagesFile:
     segment: str
 
 
-@dataclass(frozen=True)
-class SendLinksJob:
-    """The sending of links to the slices of their targets: which links count, and where they go."""
-
-    rules: LinkRules
-    router: Router
-
-
 def send_links_tasks(files: list[PagesFile]) -> list[tuple[PagesFile, ...]]:
     """The files, as many together as a task can take."""
     return list(gathered(files, _PAGES_PER_TASK))
 
 
-def send_links(job: SendLinksJob, files: tuple[PagesFile, ...], outbox: Outbox) -> Counters:
+def send_links(
+    rules: LinkRules, router: Router, files: tuple[PagesFile, ...], outbox: Outbox
+) -> Counters:
     """Sends the links of some files to their slices."""
-    sending = _Sending(job.router, outbox)
+    sending = _Sending(router, outbox)
     for file in files:
         with open_whole_table(file.folder, file.path) as source:
             for start in range(0, source.num_row_groups, _GROUPS_AT_ONCE):
                 end = min(start + _GROUPS_AT_ONCE, source.num_row_groups)
                 pages = read_groups(source, list(range(start, end)), _COLUMNS)
-                sending.add(inverted(pages, file.segment, job.rules, sending.counters))
+                sending.add(inverted(pages, file.segment, rules, sending.counters))
     sending.flush()
     return sending.counters
 
@@ -129,11 +124,10 @@ def send_stored_links(
 ) -> Counters:
     """Sends the rows of a file of another LinkDb to their slices."""
     sending = _Sending(router, outbox)
-    with open_table(file.folder, file.file.path, size=file.file.bytes) as source:
-        for rows in each_group(source):
-            sending.counters["links"] += rows.num_rows
-            rows = with_column(rows, "segment", as_merged(rows["segment"], file.crawl))
-            sending.add(_renormalized(rows, renormalization, sending.counters))
+    for rows in stored_groups(file.folder, [file.file]):
+        sending.counters["links"] += rows.num_rows
+        rows = with_column(rows, "segment", as_merged(rows["segment"], file.crawl))
+        sending.add(_renormalized(rows, renormalization, sending.counters))
     sending.flush()
     return sending.counters
 

@@ -4,7 +4,7 @@ and the links to it, best first."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, cast
 
@@ -136,18 +136,22 @@ def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> Url
     linking = link_rows(rows)
     links = sorted_links(rows, linking, owner[linking], max_inlinks, counters)
     link_counts = links.counts(len(urls))
-    updates = UrlUpdates(
+    has_news = (fetch >= 0) | (link_counts > 0)
+    lone = len(has_news) - int(np.count_nonzero(has_news))
+    counters["parses_without_fetch"] += lone
+    # without those that only a parse speaks of: it says nothing without its fetch
+    places = has_news if lone else slice(None)
+    return UrlUpdates(
         rows,
-        urls,
-        fetch,
-        of_parse(status == Status.SIGNATURE),
-        np.where(failure >= 0, failure, parse_metadata),
-        failure >= 0,
+        urls.filter(pa.array(has_news)) if lone else urls,
+        fetch[places],
+        of_parse(status == Status.SIGNATURE)[places],
+        np.where(failure >= 0, failure, parse_metadata)[places],
+        (failure >= 0)[places],
         links.rows,
         links.scores,
-        np.concatenate([[0], np.cumsum(link_counts)]),
+        np.concatenate([[0], np.cumsum(link_counts[places])]),
     )
-    return _without_lone(updates, link_counts, counters)
 
 
 def _of_fetch(
@@ -166,24 +170,6 @@ def _of_fetch(
     has_exact[page[exact]] = True
     is_of_fetch: npt.NDArray[np.bool_] = of_segment & (exact | ~has_exact[page])
     return is_of_fetch
-
-
-def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) -> UrlUpdates:
-    """Leaves out URLs that only a parse speaks of: it says nothing without its fetch."""
-    is_kept = (updates.fetch >= 0) | (link_counts > 0)
-    lone = len(is_kept) - int(np.count_nonzero(is_kept))
-    counters["parses_without_fetch"] += lone
-    if not lone:
-        return updates
-    return replace(
-        updates,
-        urls=updates.urls.filter(pa.array(is_kept)),
-        fetch=updates.fetch[is_kept],
-        signature=updates.signature[is_kept],
-        metadata=updates.metadata[is_kept],
-        failed=updates.failed[is_kept],
-        first_link=np.concatenate([[0], np.cumsum(link_counts[is_kept])]),
-    )
 
 
 def _last(rows: Rows, ranks: tuple[npt.NDArray[np.integer], ...], owner: Rows, urls: int) -> Rows:

@@ -55,13 +55,11 @@ def send_records(crawldb: Folder, buckets: int, base: Slice, outbox: Outbox) -> 
         every["homepage"].combine_chunks(),
         len(hosts.names),
     )
-    sums.send_by_host(sums.RECORDS, sums.table_of(sums.RECORDS, columns), buckets, outbox)
+    sums.send_by_host(sums.RECORDS, columns, buckets, outbox)
     if not base.is_whole:
         owners, signatures = smallest(owners, signatures)
-        rows = sums.table_of(
-            sums.SIGNATURES, {"host": hosts.names.take(owners), "signature": signatures}
-        )
-        sums.send_by_host(sums.SIGNATURES, rows, buckets, outbox)
+        signed_by = {"host": hosts.names.take(owners), "signature": signatures}
+        sums.send_by_host(sums.SIGNATURES, signed_by, buckets, outbox)
     return int(sum(columns["urls"]))
 
 

@@ -76,7 +76,7 @@ def _send_requests(rows: pa.Table, buckets: int, outbox: Outbox) -> int:
     columns["last_fetched"] = hosts.greatest(moments, is_asked)
     columns["last_seen"] = hosts.greatest(moments, is_answered)
     columns["unresolved_at"] = hosts.greatest(moments, is_unresolved)
-    sums.send_by_host(sums.REQUESTS, sums.table_of(sums.REQUESTS, columns), buckets, outbox)
+    sums.send_by_host(sums.REQUESTS, columns, buckets, outbox)
     _send_bins(sums.RESPONSE_MS, hosts, hosts.codes[is_timed], times[is_timed], buckets, outbox)
     return int(columns["requests"].sum())
 
@@ -101,7 +101,7 @@ def send_contents(file: sums.HostsFile, buckets: int, outbox: Outbox) -> int:
                 "bytes": hosts.sum(size),
                 "size_max": hosts.greatest(size),
             }
-            sums.send_by_host(sums.CONTENTS, sums.table_of(sums.CONTENTS, columns), buckets, outbox)
+            sums.send_by_host(sums.CONTENTS, columns, buckets, outbox)
             _send_bins(sums.SIZE, hosts, hosts.codes, size, buckets, outbox)
             total += int(size.sum())
     return total
@@ -132,7 +132,7 @@ def _send_bins(
         "bin": sketches.bins.astype(np.int16),
         "count": sketches.counts,
     }
-    sums.send_by_host(sums.BINS, sums.table_of(sums.BINS, columns), buckets, outbox)
+    sums.send_by_host(sums.BINS, columns, buckets, outbox)
 
 
 def _whole_numbers(texts: pa.Array[Any]) -> sums.Integers:

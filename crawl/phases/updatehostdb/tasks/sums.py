@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.table import TIMESTAMP
+from crawl.model.tables import SITEMAPS
 from crawl.storage.folder import Folder
 from crawl.storage.layout import buckets_of, distinct
 from crawl.tables.exchange import Outbox, RowKind
@@ -71,16 +72,7 @@ ROBOTS_STATE = _kind(
         "crawl_delay_s": pa.float64(),
     },
 )
-SITEMAP_STATE = _kind(
-    "sitemap_state",
-    {
-        "asked_at": TIMESTAMP,
-        "read": pa.int32(),
-        "failed": pa.int32(),
-        "urls": pa.int64(),
-        "trouble": pa.string(),
-    },
-)
+SITEMAP_STATE = RowKind("sitemap_state", SITEMAPS.schema)
 CRAWL_DELAYS = _kind("crawl_delays", {"crawl_delay_s": pa.float64()})
 
 BASE = RowKind("base", HOSTDB.schema)
@@ -123,8 +115,9 @@ class ByHost:
         return maxima
 
 
-def send_by_host(kind: RowKind, rows: pa.Table, buckets: int, outbox: Outbox) -> None:
-    """Sends rows about hosts to their buckets."""
+def send_by_host(kind: RowKind, columns: dict[str, Any], buckets: int, outbox: Outbox) -> None:
+    """Sends rows about hosts, as arrays by name, to their buckets."""
+    rows = table_of(kind, columns)
     outbox.send(kind, rows, buckets_of(rows["host"], buckets))
 
 

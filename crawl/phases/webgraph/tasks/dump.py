@@ -35,11 +35,7 @@ class NodeValues:
     def values(self, part: int) -> Floats:
         if self.by is NodeValue.SCORES:
             return self.graph.scores_of(part)
-        columns = [
-            rows[self.by.value].to_numpy()
-            for _, rows in self.graph.node_groups(part, [self.by.value])
-        ]
-        return np.concatenate(columns).astype(np.float64)
+        return self.graph.counts_of(part, self.by.value).astype(np.float64)
 
     def names(self, part: int) -> Iterator[pa.ChunkedArray[Any]]:
         for _, rows in self.graph.node_groups(part, ["url"]):

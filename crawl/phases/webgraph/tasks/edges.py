@@ -17,8 +17,7 @@ from crawl.phases.webgraph.tasks.link_rules import sites_of
 from crawl.phases.webgraph.tasks.nodes import Endpoints, OutlinksFile, numbers_of
 from crawl.storage.folder import Folder
 from crawl.storage.layout import distinct, number_of
-from crawl.storage.manifest import BucketFile
-from crawl.tables.bucket_files import BucketTarget, BucketWriter
+from crawl.tables.bucket_files import BucketTarget, BucketWriter, WrittenBucket
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.urls.hosts import hosts_of
 
@@ -85,17 +84,9 @@ class EdgesTask:
         return self.end - self.first
 
 
-@dataclass(frozen=True, slots=True)
-class EdgesTaskResult:
-    """The file of edges; none where nothing leads to these nodes."""
-
-    file: BucketFile | None
-    counters: Counters
-
-
 def write_edges(
     target: BucketTarget, is_limited: bool, task: EdgesTask, received: Received
-) -> EdgesTaskResult:
+) -> WrittenBucket:
     """Writes the edges into the nodes of a file, by destination and source; `is_limited`: of the
     links of one site to a page only one counts."""
     counters = Counters(edges=received.row_count(EDGES))
@@ -108,7 +99,7 @@ def write_edges(
                 limited = _repeated(destinations, sites[order])
             counters["edges_limited"] += int(np.count_nonzero(limited))
             writer.write(pa.table([destinations, sources, limited], schema=WEBGRAPH_EDGES.schema))
-    return EdgesTaskResult(writer.files[0] if writer.files else None, counters)
+    return WrittenBucket(tuple(writer.files), counters)
 
 
 def _repeated(destinations: Numbers, sites: Numbers) -> npt.NDArray[np.bool_]:

@@ -106,7 +106,7 @@ def node_range(job: RankJob, task: RankTask) -> NodeRange:
         first,
         end,
         graph.node_count,
-        np.concatenate([graph.outdegrees(part) for part in task.parts]),
+        np.concatenate([graph.counts_of(part, "outlinks") for part in task.parts]),
         None if task.teleport is None else read_piece(job.scratch, task.teleport),
         None if task.voting is None else read_piece(job.scratch, task.voting),
     )

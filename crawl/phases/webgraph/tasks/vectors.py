@@ -64,15 +64,11 @@ def _read(folder: Folder, piece: VectorPiece, width: int) -> bytes:
 
 def whole_vector(folder: Folder, pieces: tuple[VectorPiece, ...], length: int) -> Floats:
     """The vector that the pieces make. Tasks of one process that need the same share it."""
-    return _whole(folder, pieces, length, 8).view(np.float64)[:, 0]
+    return whole_rows(folder, pieces, length, 8).view(np.float64)[:, 0]
 
 
 def whole_rows(folder: Folder, pieces: tuple[VectorPiece, ...], length: int, width: int) -> Bytes:
     """The rows that the pieces make, of so many bytes each; shared as a vector is."""
-    return _whole(folder, pieces, length, width)
-
-
-def _whole(folder: Folder, pieces: tuple[VectorPiece, ...], length: int, width: int) -> Bytes:
     with _reading:
         key = (folder.address, pieces)
         if key not in _last:
