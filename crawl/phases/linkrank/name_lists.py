@@ -27,7 +27,7 @@ from crawl.urls.parse import host_of
 
 MAX_NAMES = 1_000_000
 """A list is in the memory of every task that looks for its names."""
-_SHOWN = 80
+_MAX_SHOWN = 80
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def read_names(address: str, config: Config) -> NameList:
             if host is None:
                 raise UsageError(
                     f"{address}: line {number} is no URL, host or domain:"
-                    f" {printable(name[:_SHOWN])!r}"
+                    f" {printable(name[:_MAX_SHOWN])!r}"
                 )
             count += 1
             if count > MAX_NAMES:

@@ -59,7 +59,7 @@ _FUTURE_MS = 86_400_000
 """A lastmod may be ahead of us by the time zones of the earth."""
 _MONTH = re.compile(r"\d{4}(-\d{2})?")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+|[0-9]+\.")
-_LONGEST = 64
+_MAX_CHARACTERS = 64
 
 
 def folder_of(sitemap_url: str) -> str:
@@ -76,7 +76,7 @@ def is_within(scopes: Iterable[str], url: str, host: str) -> bool:
 def lastmod_ms(text: str, now_ms: int) -> int | None:
     """The moment of a lastmod (W3C datetime) or of a feed (also RFC 822); None for what is no
     date, or a day that has not begun anywhere."""
-    text = text.strip()[:_LONGEST]
+    text = text.strip()[:_MAX_CHARACTERS]
     try:
         if _MONTH.fullmatch(text):
             moment = datetime(int(text[:4]), int(text[5:7] or 1), 1, tzinfo=UTC)
@@ -94,7 +94,7 @@ def lastmod_ms(text: str, now_ms: int) -> int | None:
 
 def priority_of(text: str) -> float | None:
     """A priority from 0 to 1; None for anything else."""
-    text = text.strip()[:_LONGEST]
+    text = text.strip()[:_MAX_CHARACTERS]
     number = float(text) if _NUMBER.fullmatch(text) else 2.0
     return number if number <= 1.0 else None
 

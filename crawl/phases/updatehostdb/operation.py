@@ -25,7 +25,7 @@ def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     counters = result.counters
-    rows = [[name, counters[name]] for name in _SHOWN if counters[name]]
+    rows = [[name, counters[name]] for name in _COUNTERS if counters[name]]
     some = "segment" if len(result.segments) == 1 else "segments"
     names = f": {', '.join(result.segments)}" if result.segments else ""
     return [
@@ -37,7 +37,7 @@ def render(result: PhaseResult, asked: Asked) -> View:
     ]
 
 
-_SHOWN = (
+_COUNTERS = (
     "hosts",
     "hosts_new",
     "hosts_without_urls",

@@ -52,7 +52,7 @@ def small_tasks() -> Iterator[None]:
     """Ranges, tasks and blocks of a few rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "_NAMES_PER_RANGE", 2)
-        patch.setattr(names, "_SAMPLED", 3)
+        patch.setattr(names, "_MAX_SAMPLE", 3)
         patch.setattr(hostgraph, "EDGE_GROUP_ROWS", 2)
         patch.setattr(edges, "_MAX_ROWS", 2)
         patch.setattr(ranking, "_EDGES_PER_TASK", 1)

@@ -61,7 +61,7 @@ _SITES = RowKind(
     ),
 )
 """Hosts of the CrawlDb, of which the cut says whether they are asked."""
-_ASKED = RowKind("asked", required_schema({"url": pa.string()}))
+_ASKED_URLS = RowKind("asked", required_schema({"url": pa.string()}))
 _PAUSES = RowKind("pauses", server_pauses.TASK_PAUSES)
 
 
@@ -123,9 +123,9 @@ def deal(job: DealJob, task: DealTask, outbox: Outbox) -> SitesTally | None:
                 _send_sources(job, ((source, used) for source, used, _ in rows), key_of, outbox)
             if notes is not None:
                 asked = read_notes(job.scratch, notes, Topic.ASKED)["name"]
-                rows_asked = pa.table([asked], schema=_ASKED.schema)
+                rows_asked = pa.table([asked], schema=_ASKED_URLS.schema)
                 keys = [key_of(host_of(url) or "") for url in strings(asked)]
-                _send(job, _ASKED, rows_asked, keys, outbox)
+                _send(job, _ASKED_URLS, rows_asked, keys, outbox)
             if servers is not None:
                 for pauses in server_pauses.read_pause_rows(job.scratch, servers):
                     _send(job, _PAUSES, pauses, strings(pauses["server"]), outbox)
@@ -165,7 +165,7 @@ def _send(job: DealJob, kind: RowKind, rows: pa.Table, servers: list[str], outbo
 def write_list(scratch: Folder, cut: HostCut, number: int, received: Received) -> SitemapList:
     """Writes what one task is to ask for, each URL once and none that was asked for before, and
     the pauses of its servers."""
-    asked = set(strings(received.rows(_ASKED)["url"]))
+    asked = set(strings(received.rows(_ASKED_URLS)["url"]))
     sources: dict[str, SourceRow] = {}
     repeated = 0
     for row in [*to_sources(received.rows(_SOURCES)), *_chosen_sites(cut, received)]:

@@ -49,7 +49,7 @@ from crawl.storage.layout import bucket_of
 from crawl.storage.row_files import read_rows, write_rows
 from crawl.urls.parse import host_of
 
-_RENAMED = {
+_COUNTER_NAMES = {
     "outlinks_followed": "sitemaps_followed",
     "outlinks_not_followed.": "sitemaps_not_followed.",
     "outlinks_not_served.": "sitemaps_not_asked.",
@@ -190,8 +190,8 @@ def finished(
     findings = session.finish(engine.cross_part_authorities)
     counters = Counters()
     for name, count in session.counters.items():
-        prefix = next((prefix for prefix in _RENAMED if name.startswith(prefix)), "")
-        counters[_RENAMED.get(prefix, "") + name.removeprefix(prefix)] += count
+        prefix = next((prefix for prefix in _COUNTER_NAMES if name.startswith(prefix)), "")
+        counters[_COUNTER_NAMES.get(prefix, "") + name.removeprefix(prefix)] += count
     del counters[f"sitemaps_not_asked.{ROBOTS_READ}"]
     del counters[f"sitemaps_not_asked.{ROBOTS_ON_OTHER_PART}"]  # they come again
     states = engine.queues.server_states(job.clock.monotonic())

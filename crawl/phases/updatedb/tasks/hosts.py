@@ -31,7 +31,7 @@ from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.hosts import read_hosts, write_hosts
 from crawl.tables.slices import Router
 
-_ANSWERED = tuple(
+_ANSWER_STATUSES = tuple(
     int(status) for status in Status if status.is_fetch and status is not Status.FETCH_RETRY
 )
 
@@ -87,7 +87,9 @@ class HostNews:
 
     def take_answers(self, rows: pa.Table) -> None:
         """Takes note of the answers among rows of segments, by origin as in a delta."""
-        pages = rows.filter(pc.is_in(rows["status"], value_set=pa.array(_ANSWERED, pa.int8())))
+        pages = rows.filter(
+            pc.is_in(rows["status"], value_set=pa.array(_ANSWER_STATUSES, pa.int8()))
+        )
         if pages.num_rows == 0:
             return
         last = (

@@ -23,7 +23,12 @@ from crawl.phases.updatedb.tasks.links import Rows, link_rows, ranges, sorted_li
 from crawl.storage.layout import sorted_distinct
 
 _FETCHES = [int(status) for status in Status if status.is_fetch]
-_TELLING = [*_FETCHES, int(Status.SIGNATURE), int(Status.LINKED), int(Status.PARSE_METADATA)]
+_UPDATE_STATUSES = [
+    *_FETCHES,
+    int(Status.SIGNATURE),
+    int(Status.LINKED),
+    int(Status.PARSE_METADATA),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +123,7 @@ def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> Url
 
     status = rows["status"].chunk(0).to_numpy()
     origin = rows["origin"].chunk(0).to_numpy()
-    counters["records_ignored"] += int(np.count_nonzero(~np.isin(status, _TELLING)))
+    counters["records_ignored"] += int(np.count_nonzero(~np.isin(status, _UPDATE_STATUSES)))
     # in crawl_parse it is about a page that has a record of its fetch in crawl_fetch
     is_failure = (status == Status.PARSE_FAILED) & (origin % 2 == 1)
     is_fetch = np.isin(status, _FETCHES) & ~is_failure

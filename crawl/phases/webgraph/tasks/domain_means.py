@@ -31,13 +31,13 @@ from crawl.storage.layout import buckets_of, distinct
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
 
-_SENT: dict[str, pa.DataType] = {
+_SUM_COLUMNS: dict[str, pa.DataType] = {
     "name": pa.string(),
     "rank": pa.float64(),
     "pages": pa.int64(),
     **dict.fromkeys(("task", "part", "id"), pa.int32()),
 }
-SUMS = RowKind("domain_sums", optional_schema(_SENT))
+SUMS = RowKind("domain_sums", optional_schema(_SUM_COLUMNS))
 """The ranks of a host's pages in a file; and who asks for its domain's mean."""
 
 MEANS = RowKind(

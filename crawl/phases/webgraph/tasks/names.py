@@ -33,7 +33,7 @@ Numbers = npt.NDArray[np.int64]
 
 _NAMES_PER_RANGE = 1 << 18
 """That are worth a task of their own."""
-_SAMPLED = 1_024
+_MAX_SAMPLE = 1_024
 """Names of a file that the driver hears of."""
 
 _NUMBERS: dict[str, pa.DataType] = {
@@ -92,7 +92,7 @@ class SampleResult:
 def sample_names(job: NamesJob, part: int) -> SampleResult:
     """Names of a file at even distances."""
     names = sorted(set(LocalHosts.of(job.graph, part).groups(job.group)), key=str.encode)
-    step = -(-len(names) // _SAMPLED) if names else 1
+    step = -(-len(names) // _MAX_SAMPLE) if names else 1
     return SampleResult(tuple(names[::step]), len(names))
 
 
