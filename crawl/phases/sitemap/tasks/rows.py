@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -100,7 +99,11 @@ class ListedRows:
         for url in strings(texts.filter(pa.array(~usable))):
             self._count("urls_dropped.no_url", url)
         if job.filters is not None:
-            usable &= self._accepted(urls, usable)
+            candidates = urls.filter(pa.array(usable))
+            accepted = as_mask(job.filters.filter_batch(candidates, counters))
+            for url in strings(candidates.filter(pa.array(~accepted))):
+                self._count("urls_dropped.filtered", url)
+            usable[usable] = accepted
         is_strict, scopes = job.config[properties.SITEMAP_STRICT_PARSING], source.all_scopes
         rows: list[tuple[str, str, CrawlDatum, int, str | None]] = []
         mask = pa.array(usable)
@@ -117,20 +120,6 @@ class ListedRows:
         table = table.append_column(LISTED.field("rank"), ranks)
         self._tables.append(table.append_column("sitemap", sitemaps))
         self._rows += table.num_rows
-
-    def _accepted(
-        self, urls: pa.Array[Any], usable: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.bool_]:
-        """Which rows the URL filters let pass, of those that are usable."""
-        filters = self._job.filters
-        assert filters is not None
-        accepted = usable.copy()
-        candidates = urls.filter(pa.array(usable))
-        passed = as_mask(filters.filter_batch(candidates, self._counters))
-        accepted[np.flatnonzero(usable)] = passed
-        for url in strings(candidates.filter(pa.array(~passed))):
-            self._count("urls_dropped.filtered", url)
-        return accepted
 
     def _record(self, url: str, entry: SitemapEntry | None) -> tuple[CrawlDatum, int]:
         """The record of a new URL, and its rank."""

@@ -64,7 +64,7 @@ def read_sitemaps(job: SitemapJob, file: SitemapList) -> SitemapTaskResult:
     limit = {"http.content.limit": job.config[SITEMAP_SIZE_MAX]}
     config = job.config.with_values(limit, SITEMAP_SIZE_MAX.name)
     with closing(Protocols(job.protocols, config)) as protocols:
-        engine, session = sitemap_engine(job, file, task, protocols.resolver)
+        engine, session = sitemap_engine(job, task, protocols.resolver)
         driver = ThreadedDriver(
             engine,
             protocols.fetch,
@@ -75,24 +75,24 @@ def read_sitemaps(job: SitemapJob, file: SitemapList) -> SitemapTaskResult:
         )
         driver.run()
         engine.finish()
-    return finished(engine, session, job, file, task)
+    return _result(engine, session, job, task)
 
 
 def sitemap_engine(
-    job: SitemapJob, file: SitemapList, task: SitemapTask, resolver: HostResolver
+    job: SitemapJob, task: SitemapTask, resolver: HostResolver
 ) -> tuple[FetchEngine, SitemapSession]:
     """The engine of a task, and what it works for."""
     config = job.config
 
     key_of = key_of_server(config, resolver)
-    pauses = EarlierPauses(job, file, is_alone=task.is_alone)
+    pauses = EarlierPauses(job, task.number, is_alone=task.is_alone)
     known_servers = KnownServers(job.handed_over.servers, job.clock)
 
     @cache
     def others_servers() -> frozenset[str]:
         """The servers of the wave's other tasks. Their lists are read when first asked about: a
         robots.txt that redirects to another host is rare."""
-        names = [each.name for each in job.lists if each.number != file.number]
+        names = [each.name for each in job.lists if each.number != task.number]
         lists = (read_rows(job.scratch, name) for name in names)
         return frozenset[str]().union(*(strings(each["server"]) for each in lists))
 
@@ -145,17 +145,18 @@ def _task(job: SitemapJob, file: SitemapList) -> SitemapTask:
         usage[source.site] = SiteUsage(
             max(used.sitemaps, other.sitemaps), max(used.urls, other.urls)
         )
-    return SitemapTask(tuple(sources), frozenset(keys), len(job.lists) == 1, usage)
+    is_alone = len(job.lists) == 1
+    return SitemapTask(file.number, tuple(sources), frozenset(keys), is_alone, usage)
 
 
 class EarlierPauses:
     """The pauses that servers are owed for what earlier waves asked of them, as a task takes them
     up: those of its own servers at once, those of others when it meets one."""
 
-    def __init__(self, job: SitemapJob, file: SitemapList, *, is_alone: bool) -> None:
+    def __init__(self, job: SitemapJob, number: int, *, is_alone: bool) -> None:
         """A task that is alone may ask any server, so that all are its own."""
         self._job = job
-        numbers = range(len(job.pauses)) if is_alone else [file.number]
+        numbers = range(len(job.pauses)) if is_alone else [number]
         self._read: dict[int, dict[str, ServerState]] = {}
         self.own = [state for number in numbers for state in self._states(number).values()]
         """Those that the engine has from the beginning."""
@@ -179,12 +180,8 @@ class EarlierPauses:
         return self._read[number]
 
 
-def finished(
-    engine: FetchEngine,
-    session: SitemapSession,
-    job: SitemapJob,
-    file: SitemapList,
-    task: SitemapTask,
+def _result(
+    engine: FetchEngine, session: SitemapSession, job: SitemapJob, task: SitemapTask
 ) -> SitemapTaskResult:
     """The result of a task whose engine is done; what it found by name is written."""
     findings = session.finish(engine.cross_part_authorities)
@@ -210,7 +207,7 @@ def finished(
         len(findings.unproved),
         write_states(job.scratch, findings.states, job.now_ms),
         tuple(findings.robots),
-        write_server_states(job.scratch, file.number, states, job.clock),
+        write_server_states(job.scratch, task.number, states, job.clock),
     )
 
 

@@ -125,6 +125,7 @@ class SitemapList:
 class SitemapTask:
     """The same, as it was read."""
 
+    number: int
     sources: tuple[SitemapSource, ...]
     server_keys: frozenset[str]
     is_alone: bool

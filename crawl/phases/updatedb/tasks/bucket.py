@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import fill_null, first_chunk, strings, with_column
+from crawl.model.arrow import first_chunk, places_in, strings, with_column
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.metadata import without_entry
 from crawl.model.records import to_records, to_table
@@ -177,9 +177,8 @@ class _Merge:
 
     def _group(self, group: pa.Table, first: int, end: int) -> pa.Table:
         """The stored records of a row group, with the updates `first` to `end`."""
-        update_of = (
-            _places(first_chunk(group["url"]), self._updates.urls.slice(first, end - first)) + first
-        )
+        among = self._updates.urls.slice(first, end - first)
+        update_of = places_in(first_chunk(group["url"]), among) + first
         update_of[update_of < first] = -1
         group, update_of = self._purged(group, update_of)
         fetched = (update_of >= 0) & (_at(self._updates.fetch, update_of) >= 0)
@@ -321,15 +320,6 @@ class _Merge:
         counts = np.bincount(statuses.to_numpy(), minlength=len(DB_STATUSES) + 1)
         for status in DB_STATUSES:
             self._counters[status.label] += int(counts[status])
-
-
-def _places(urls: pa.Array[Any], among: pa.Array[Any]) -> Rows:
-    """Where each URL stands among others; -1 where it does not."""
-    if len(among) == 0:
-        return np.full(len(urls), -1, dtype=np.int64)
-    numbers = pc.index_in(urls, value_set=among)
-    places: Rows = fill_null(numbers, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return places
 
 
 def _at(values: Rows, places: Rows) -> Rows:

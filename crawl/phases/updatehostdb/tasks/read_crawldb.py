@@ -10,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.model.arrow import as_array, as_mask
+from crawl.model.arrow import as_array, as_mask, places_in
 from crawl.model.status import Status
 from crawl.phases.updatehostdb.tasks import sums
 from crawl.phases.updatehostdb.tasks.signatures import distinct, numbers_of, smallest
@@ -118,8 +118,5 @@ def _owned(
     signed: Iterable[_Signed], names: pa.Array[Any]
 ) -> tuple[sums.Integers, npt.NDArray[np.uint64]]:
     """The different signatures of all pages, and the place of the host of each among `names`."""
-    owners = []
-    for hosts, _ in signed:
-        places: Any = pc.index_in(hosts.names, value_set=names)
-        owners.append(places.to_numpy().astype(np.int64)[hosts.codes])
+    owners = [places_in(hosts.names, names)[hosts.codes] for hosts, _ in signed]
     return distinct(np.concatenate(owners), np.concatenate([numbers for _, numbers in signed]))

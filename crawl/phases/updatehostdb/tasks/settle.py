@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import as_array, fill_null, with_all_columns
+from crawl.model.arrow import as_array, fill_null, places_in, with_all_columns
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import Sketches
 from crawl.model.tables import HOSTS
@@ -231,11 +231,7 @@ class _Hosts:
 
     def _places(self, hosts: Any, among: Any = None) -> sums.Integers:
         """Where each host is in the order of all (or among others); -1 where it is not."""
-        names = self._names if among is None else among
-        values = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
-        places: Any = pc.fill_null(pc.index_in(hosts, value_set=values), -1)
-        numbers: sums.Integers = places.to_numpy().astype(np.int64)
-        return numbers
+        return places_in(hosts, self._names if among is None else as_array(among))
 
     def _sum(self, places: sums.Integers, values: pa.ChunkedArray[Any]) -> sums.Integers:
         totals = np.zeros(self._count, dtype=np.int64)

@@ -32,6 +32,7 @@ _PAGE_COLUMNS = [
     *("url", "status", "fetch_time"),
     *("outlinks.list.element.url", "outlinks.list.element.tag"),
 ]
+_FETCH_COLUMNS = ["url", "host", "status", "fetch_time"]
 _GATHERED_BYTES = 64 << 20
 """Of pages whose links are looked at together."""
 _GONE = (Status.FETCH_GONE, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
@@ -69,19 +70,15 @@ def send_outlinks(job: SendOutlinksJob, file: SegmentFile, outbox: Outbox) -> Co
     """Sends what the pages of a file link to to the slices of the pages."""
     counters = Counters()
     with open_table(file.folder, file.path) as source:
-        if file.source is OutlinksSource.STORED:
-            for group in _gathered(each_group(source)):
-                rows = _counted_again(job, group, counters)
-                send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
-        elif file.source is OutlinksSource.FETCHES:
-            for group in each_group(source, ["url", "host", "status", "fetch_time"]):
-                rows = _gone_pages(group)
-                counters["pages_gone"] += rows.num_rows
-                send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
+        if file.source is OutlinksSource.FETCHES:
+            groups, outlinks_of = each_group(source, _FETCH_COLUMNS), _gone_pages
+        elif file.source is OutlinksSource.STORED:
+            groups, outlinks_of = _gathered(each_group(source)), _counted_again
         else:
-            for group in _gathered(each_group(source, _PAGE_COLUMNS)):
-                rows = _outlinks_of(job, group, counters)
-                send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
+            groups, outlinks_of = _gathered(each_group(source, _PAGE_COLUMNS)), _outlinks_of
+        for group in groups:
+            rows = outlinks_of(job, group, counters)
+            send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
     return counters
 
 
@@ -98,9 +95,10 @@ def _gathered(groups: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _gone_pages(group: pa.Table) -> pa.Table:
+def _gone_pages(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> pa.Table:
     is_gone = pc.is_in(group["status"], pa.array([int(each) for each in _GONE], pa.int8()))
     rows = group.filter(is_gone)
+    counters["pages_gone"] += rows.num_rows
     none = pa.array([[]] * rows.num_rows, WEBGRAPH_OUTLINKS.schema.field("outlinks").type)
     return rows.select(["url", "host", "fetch_time"]).append_column("outlinks", none)
 

@@ -30,15 +30,12 @@ class RankTask:
     """Neighbouring files of nodes, and what is known of their nodes so far."""
 
     parts: range
-    edges: int
+    rows: int
+    """Edges into these nodes."""
     scores: VectorPiece | None = None
     teleport: VectorPiece | None = None
     voting: VectorPiece | None = None
     """What `NodeRange` says of them."""
-
-    @property
-    def rows(self) -> int:
-        return self.edges
 
 
 @dataclass(frozen=True)
