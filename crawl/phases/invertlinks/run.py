@@ -76,7 +76,8 @@ def run(
         update_context(segment=" ".join(choice.names))
         sites = find_link_sites(runner, transaction.base, choice.segments, "invertlinks")
         rules = _rules(config, options, sites)
-        decision = _decision(config, rules)
+        is_auto = config[LINKDB_IGNORE_INTERNAL_LINKS] == AUTO
+        decision = {_INTERNAL: rules.ignore_internal} if is_auto else {}
         report.details.update(sites_note(sites, decision))
         target = target_of(transaction, config)
         buckets = buckets_wanted(crawl_dir, config, transaction.base)
@@ -100,12 +101,6 @@ def run(
 
 
 _INTERNAL = "ignore_internal"
-
-
-def _decision(config: Config, rules: links.LinkRules) -> dict[str, bool]:
-    """What was decided by looking at the crawl."""
-    is_auto = config[LINKDB_IGNORE_INTERNAL_LINKS] == AUTO
-    return {_INTERNAL: rules.ignore_internal} if is_auto else {}
 
 
 def _remarks(

@@ -18,7 +18,6 @@ from crawl.driver.segment_choice import ChosenSegments, SegmentRule
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.model.derived_tables import HOSTDB
-from crawl.model.report import Report
 from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.phases.updatehostdb.settings import HOSTDB_CONTENT_SIZES
@@ -75,10 +74,20 @@ def run(
             report.counters.clear()
             sizes = config[HOSTDB_CONTENT_SIZES]
             senders = _senders(crawl_dir, base, crawldb, choice.segments, sizes=sizes)
-            folder, robots = crawl_dir.crawldb.folder, FetchSettings.of(config).robots
-            sending = SendJob(folder, crawldb.buckets, robots)
-            job = SettleJob(target, folder, report.started_ms)
-            return crawldb, _count(runner, base, crawldb, senders, sending, job, report)
+            folder, buckets = crawl_dir.crawldb.folder, crawldb.buckets
+            send = partial(send_sums, SendJob(folder, buckets, FetchSettings.of(config).robots))
+            sent = runner.exchange(send, senders, buckets, "updatehostdb: count")
+            old = base if base and base.buckets == buckets else None
+            tasks = largest_first(
+                SettleTask(bucket, old.files_of(bucket) if old else (), crawldb.hosts_of(bucket))
+                for bucket in range(buckets)
+            )
+            settle = partial(settle_bucket, SettleJob(target, folder, report.started_ms))
+            addressed = [(task.bucket, task) for task in tasks]
+            settled = sent.run(settle, addressed, "updatehostdb: settle")
+            for counters in (*sent.results(), *(result.counters for result in settled)):
+                report.counters += counters
+            return crawldb, [file for result in settled for file in result.files]
 
         with phase.timed("count"):
             crawldb, files = crawl_dir.reading(counted_from)
@@ -127,29 +136,3 @@ def _cached(dataset: Dataset) -> tuple[BucketFile, ...]:
     except StorageError:
         return ()
     return snapshot.files if snapshot else ()
-
-
-def _count(
-    runner: Runner,
-    base: Snapshot | None,
-    crawldb: Snapshot,
-    senders: list[SendTask],
-    sending: SendJob,
-    job: SettleJob,
-    report: Report,
-) -> list[BucketFile]:
-    """The files of the HostDb to publish."""
-    send = partial(send_sums, sending)
-    sent = runner.exchange(send, senders, crawldb.buckets, "updatehostdb: count")
-    old = base if base and base.buckets == crawldb.buckets else None
-    tasks = largest_first(
-        SettleTask(bucket, old.files_of(bucket) if old else (), crawldb.hosts_of(bucket))
-        for bucket in range(crawldb.buckets)
-    )
-    addressed = [(task.bucket, task) for task in tasks]
-    settled = sent.run(partial(settle_bucket, job), addressed, "updatehostdb: settle")
-    for counters in sent.results():
-        report.counters += counters
-    for result in settled:
-        report.counters += result.counters
-    return [file for result in settled for file in result.files]

@@ -95,9 +95,11 @@ def run(
         base = transaction.base
         sites = find_link_sites(runner, base, choice.segments, "webgraph")
         rules = LinkRules.of(config, sites)
-        decision = _decision(config, rules)
+        is_auto = {name: config[setting] == AUTO for name, setting in RULE_SETTINGS.items()}
+        decision = {name: value for name, value in asdict(rules).items() if is_auto[name]}
         report.details.update(sites_note(sites, decision))
-        buckets = _buckets(crawl_dir, transaction, config)
+        snapshot = base or crawl_dir.crawldb.current()
+        buckets = snapshot.buckets if snapshot else config[CRAWLDB_BUCKETS]
         build = _Build(runner, transaction, config, rules, report, buckets)
         with phase.timed("outlinks"):
             files = _segment_files(choice.segments, config[LINK_DELETE_GONE])
@@ -116,20 +118,6 @@ def run(
         own_remarks = webgraph_remarks(crawl_dir, decision, sites, choice.names, report)
         remarks = (*choice.remarks, *own_remarks)
         return Published(graph, report, remarks, transaction.lock.took_over, choice.names)
-
-
-def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
-    """What was decided by looking at the crawl, of all rules."""
-    values = asdict(rules)
-    return {
-        name: values[name] for name, setting in RULE_SETTINGS.items() if config[setting] == AUTO
-    }
-
-
-def _buckets(crawl_dir: CrawlDir, transaction: Transaction, config: Config) -> int:
-    """As many as the graph has, or the CrawlDb, where there is one."""
-    snapshot = transaction.base or crawl_dir.crawldb.current()
-    return snapshot.buckets if snapshot else config[CRAWLDB_BUCKETS]
 
 
 def _renormalization(config: Config, options: WebGraphOptions) -> Renormalization | None:
