@@ -26,7 +26,7 @@ OWN_NAMES = (
     common_crawl.PARTS,
     *(f"{name}{end}" for name in TABLES for end in (".txt.gz", ".parquet")),
 )
-"""What is written to the folder."""
+"""The names of files and folders that a dump writes."""
 
 
 def run(runner: Runner, crawl_dir: CrawlDir, group: NodeGroup, output: Folder) -> tuple[int, int]:

@@ -7,7 +7,6 @@ links (the same files, then a task a range) → PageRank (iterations) → harmon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -116,7 +115,10 @@ def run(
             ranked = build.ranked(graph, kernel, counter)
         with phase.timed("write"):
             files = build.written(graph, ranked, table_of(options.group))
-            top = _first(runner, transaction, files, options.top)
+            first = partial(first_hosts, transaction.folder, options.top)
+            tables = runner.run(first, files, "hostgraph: first hosts") if options.top else []
+        rows = [row for some in tables for row in some.to_pylist()]
+        top = tuple(sorted(rows, key=lambda row: int(row["harmonic_pos"])))
         report.counters["edges"] = graph.edge_count
         report.counters[f"{options.group.value}s"] = graph.node_count
         report.details["webgraph_snapshot"] = webgraph.number
@@ -130,18 +132,6 @@ def run(
         remarks = hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
         took_over = transaction.lock.took_over
         return HostGraphResult(published, report, tuple(remarks), took_over, top=top)
-
-
-def _first(
-    runner: Runner, transaction: Transaction, files: Sequence[BucketFile], count: int
-) -> tuple[dict[str, Any], ...]:
-    if not count:
-        return ()
-    tables = runner.run(
-        partial(first_hosts, transaction.folder, count), files, "hostgraph: first hosts"
-    )
-    rows = [row for some in tables for row in some.to_pylist()]
-    return tuple(sorted(rows, key=lambda row: int(row["harmonic_pos"])))
 
 
 @dataclass(frozen=True)

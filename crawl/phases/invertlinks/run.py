@@ -110,7 +110,7 @@ def _remarks(
     names: Sequence[str],
     report: Report,
 ) -> list[str]:
-    """What was decided by looking at the crawl, and why few links are left."""
+    """Remarks on decisions by looking at the crawl, and on why few links are left."""
     counters = report.counters
     remarks = []
     if decision.get(_INTERNAL) is False and sites.one_host is not None:

@@ -32,7 +32,7 @@ _MAX_SHOWN = 80
 
 @dataclass(frozen=True)
 class NameList:
-    """What a file names."""
+    """The names in a file."""
 
     address: str
     urls: tuple[str, ...]

@@ -56,7 +56,7 @@ def check(config: Config, options: SitemapOptions) -> None:
 
 
 def given_sources(urls: Iterable[str]) -> list[SitemapSource]:
-    """What to ask for where a user names URLs; UsageError for one that is none."""
+    """The sources that URLs of a user name; UsageError for one that is none."""
     return [_source(url) for url in dict.fromkeys(urls)]
 
 

@@ -36,12 +36,12 @@ class SitemapWaves:
     _results: list[SitemapTaskResult] = field(default_factory=list)
 
     def handed_over_tasks(self) -> list[HandOverTask]:
-        """What was learnt of servers, for later fetches."""
+        """Files of robots.txt answers and of pauses, for later fetches."""
         scratch = self.job.scratch
         return [HandOverTask(scratch, each.robots, scratch, each.servers) for each in self._results]
 
     def state_files(self) -> list[str]:
-        """What became of the sitemaps of sites, in the order in which it was found."""
+        """The files of states of sites, in the order in which they were written."""
         return [each.states for each in self._results if each.states is not None]
 
     def read(self, first: Sequence[deal.DealTask], find: FindSitesJob | None = None) -> None:

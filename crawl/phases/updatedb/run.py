@@ -175,7 +175,7 @@ def _delta_files(segments: list[Segment], report: Report) -> list[delta.DeltaFil
 
 
 def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
-    """What the fetches of the segments tell of hosts that failed."""
+    """The files of segments about hosts that failed in their fetches."""
     return [
         HostTroublesFile(segment.part_folder(FETCH_HOSTS), file.path, number)
         for number, segment in enumerate(segments)

@@ -58,7 +58,7 @@ def webgraph_remarks(
 
 
 def empty_graph_remarks(crawl_dir: CrawlDir, edges: int) -> list[str]:
-    """What is said by those who rank a graph in which nothing leads anywhere."""
+    """The remark of commands that rank a graph without links."""
     if edges:
         return []
     return [
@@ -71,7 +71,7 @@ def empty_graph_remarks(crawl_dir: CrawlDir, edges: int) -> list[str]:
 def hostgraph_remarks(
     crawl_dir: CrawlDir, group: str, webgraph: Snapshot, links_between: int
 ) -> list[str]:
-    """What is said of a graph of hosts or domains in which none is linked to another."""
+    """The remark about a graph of hosts or domains in which none is linked to another."""
     if links_between:
         return []
     sites = known_sites(webgraph)

@@ -30,7 +30,7 @@ DEGREES = RowKind(
 )
 """How many links lead to a host, or leave it, as far as somebody counted."""
 LINKED = pa.schema([*NAMED, pa.field("inlinks", pa.int64()), pa.field("outlinks", pa.int64())])
-"""What is known of hosts before they are ranked."""
+"""Rows of hosts before they are ranked."""
 
 
 @dataclass(frozen=True)

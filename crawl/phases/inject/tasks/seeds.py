@@ -53,7 +53,7 @@ class ReadSeedsJob:
 
 @dataclass(frozen=True, slots=True)
 class ReadSeedsTaskResult:
-    """What one piece came to."""
+    """The counts and examples of one piece."""
 
     counters: Counters
     samples: dict[str, list[str]]

@@ -62,8 +62,8 @@ class LinkRules:
 
     @classmethod
     def of(cls, config: Config, renormalization: Renormalization | None, sites: Sites) -> LinkRules:
-        """What the properties say of the links of a crawl that have to do with these sites. Raises
-        ConfigError where no link could be left."""
+        """The rules by the properties, for the links of a crawl that have to do with these sites.
+        Raises ConfigError where no link could be left."""
         internal = config[settings.LINKDB_IGNORE_INTERNAL_LINKS]
         external = config[settings.LINKDB_IGNORE_EXTERNAL_LINKS]
         if internal == "true" and external:

@@ -91,7 +91,7 @@ class EarlierTask:
     notes: str | None
     servers: Piece | None
     sources: str | None = None
-    """What it has found for others to ask; None where that was dealt before."""
+    """Sources for others to ask; None where they were dealt before."""
 
 
 DealTask = GivenSources | FindSitesTask | EarlierTask

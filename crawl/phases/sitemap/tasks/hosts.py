@@ -56,7 +56,7 @@ class FindSitesTask:
 
 @dataclass(frozen=True, slots=True)
 class SitesTally:
-    """What the driver hears of the hosts of a bucket."""
+    """How many hosts a bucket has, as the driver hears of them."""
 
     bucket: int
     by_urls: Mapping[int, int]

@@ -66,7 +66,7 @@ NOTES = required_schema(
 
 
 class Topic(StrEnum):
-    """What a note is about."""
+    """The subject of a note."""
 
     ASKED = "asked"
     """A URL that need not be asked for again."""

@@ -68,7 +68,7 @@ class SitemapSession(NullOutput):
         self.findings = SitemapFindings()
 
     def listed(self) -> Iterator[tuple[str, CrawlDatum]]:
-        """What the task is given to ask for, as the engine's list."""
+        """The task's sources as the engine's list."""
         for url in list(self._sources):
             yield url, self._datum()
 
@@ -145,8 +145,8 @@ class SitemapSession(NullOutput):
     # the end
 
     def finish(self, cross_part_authorities: Iterable[str]) -> SitemapFindings:
-        """What was found. Authorities whose robots.txt is on a server of another task are asked
-        when no other task runs."""
+        """The findings of the whole task. Authorities whose robots.txt is on a server of another
+        task are asked when no other task runs."""
         self.rows.flush()
         self._write_robots()
         authorities = frozenset(cross_part_authorities)

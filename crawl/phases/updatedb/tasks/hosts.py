@@ -39,7 +39,7 @@ _ANSWER_STATUSES = tuple(
 TROUBLES = RowKind(
     "host_troubles", FETCH_HOSTS.schema.append(pa.field("segment", pa.int32(), False))
 )
-"""What a fetch tells of hosts that failed, and the segment's place among those to be applied."""
+"""Troubles of hosts that failed in a fetch, and the segment's place among those to be applied."""
 
 ANSWERS = RowKind(
     "host_answers", required_schema({"host": pa.string(), "segment": pa.int32(), "at": pa.int64()})
@@ -58,7 +58,7 @@ NewPages = dict[str, Counter[bytes]]
 
 @dataclass(slots=True)
 class HostNews:
-    """What the records of URLs tell of their hosts."""
+    """Answers and new pages of hosts, from the records of their URLs."""
 
     answers: dict[tuple[str, int], int] = field(default_factory=dict)
     """When each host last answered a page, by host and segment."""
@@ -66,7 +66,7 @@ class HostNews:
 
     @classmethod
     def received(cls, received: Received) -> HostNews:
-        """What the slices of a bucket have sent."""
+        """The sum of the news that the slices of a bucket have sent."""
         news = cls()
         for host, segment, at in rows_of(received.rows(ANSWERS), ANSWERS.schema.names):
             news._answered(host, segment, at)

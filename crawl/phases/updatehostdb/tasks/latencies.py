@@ -62,7 +62,7 @@ class MeasuredLatencies:
 def measured_latencies(
     folder: Folder, snapshot: Snapshot, hosts: pa.Array[pa.StringScalar], otherwise: Latencies
 ) -> MeasuredLatencies:
-    """What the HostDb knows of these hosts; only the buckets that may know them are read."""
+    """The latencies of these hosts by the HostDb; only the buckets that may know them are read."""
     buckets = set(buckets_of(hosts, snapshot.buckets).tolist()) if len(hosts) else set()
     files = [file for file in snapshot.files if file.bucket in buckets]
     groups = stored_groups(folder, files, _COLUMNS)

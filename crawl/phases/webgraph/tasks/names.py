@@ -44,7 +44,7 @@ HOSTS = RowKind("hosts", optional_schema({"name": pa.string(), **_NUMBERS}))
 """The name of a host's group, a hash of the host, its pages in a file and its number there."""
 
 NAMED = optional_schema({"host_rev": pa.string(), "pages": pa.int64(), "hosts": pa.int64()})
-"""What is known of a group before its links are."""
+"""A group as far as its names tell: without its links."""
 
 
 @dataclass(frozen=True)

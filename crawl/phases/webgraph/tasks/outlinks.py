@@ -1,4 +1,4 @@
-"""What the pages of segments link to, as far as it counts; the newest fetch of a page wins."""
+"""The outlinks of the pages of segments that count; the newest fetch of a page wins."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _GONE = (Status.FETCH_GONE, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 
 
 class OutlinksSource(Enum):
-    """What a file has."""
+    """The kind of rows in a file."""
 
     PAGES = "parsed pages"
     FETCHES = "what became of fetched URLs"
@@ -133,7 +133,7 @@ def _outlinks_of(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> p
 
 
 def _lists(links: Links, counted: Numbers) -> pa.ListArray[Any]:
-    """What each page links to, by the links that count."""
+    """The targets of each page, of the links that count."""
     ends = np.searchsorted(links.pages[counted], np.arange(len(links.page_hosts)), side="right")
     targets = links.urls.take(links.targets[counted])
     return pa.ListArray.from_arrays(pa.array(np.append(0, ends), pa.int32()), targets)

@@ -35,7 +35,7 @@ class RankTask:
     scores: VectorPiece | None = None
     teleport: VectorPiece | None = None
     voting: VectorPiece | None = None
-    """What `NodeRange` says of them."""
+    """These three as in `NodeRange`."""
 
 
 @dataclass(frozen=True)
@@ -47,9 +47,9 @@ class RankJob:
     kernel: RankKernel
     scratch: Folder
     shares: tuple[VectorPiece, ...] = ()
-    """What every node gives along its edges."""
+    """The share that every node gives along each of its edges."""
     sums: Sums = field(default_factory=dict)
-    """What was measured of the whole graph in the iteration before."""
+    """The measures of the whole graph after the iteration before."""
 
 
 @dataclass(frozen=True, slots=True)
