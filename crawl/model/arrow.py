@@ -68,6 +68,12 @@ def equals(column: Column, value: str | int) -> pa.BooleanArray:
     return pc.equal(column, pa.scalar(value))
 
 
+def places_in(values: Column, among: pa.Array[Any]) -> npt.NDArray[np.int64]:
+    """Where each value is among others; -1 where it is not."""
+    places = fill_null(pc.index_in(cast("Any", values), value_set=among), -1)
+    return places.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
 def count_true(column: Column) -> int:
     """How many values of a boolean column are true."""
     return int(np.count_nonzero(as_mask(column)))

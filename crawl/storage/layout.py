@@ -14,6 +14,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
+
+Integers = npt.NDArray[np.int64]
 
 
 @lru_cache(maxsize=1 << 16)
@@ -50,3 +53,18 @@ def encoded(hosts: pa.Array[Any] | pa.ChunkedArray[Any]) -> pa.DictionaryArray[A
         column if pa.types.is_dictionary(column.type) else column.dictionary_encode()
     )
     return codes
+
+
+def distinct(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> tuple[pa.Array[Any], Integers]:
+    """The different values of a column without null, and the place of each row's among them."""
+    codes = encoded(column)
+    return codes.dictionary, codes.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+
+
+def sorted_distinct(column: pa.Array[Any] | pa.ChunkedArray[Any]) -> tuple[pa.Array[Any], Integers]:
+    """The same, the values in their order."""
+    values, places = distinct(column)
+    order: Any = pc.sort_indices(values)
+    ranks = np.empty(len(order), dtype=np.int64)
+    ranks[order.to_numpy()] = np.arange(len(order))
+    return values.take(order), ranks[places]

@@ -101,7 +101,9 @@ def _rows(urls: pa.Array[Any], first: int, end: int, sources: Any, targets: Any)
 
 def all_nodes(graph: StoredGraph) -> NodeRange:
     """All nodes as one range."""
-    degrees = np.concatenate([graph.outdegrees(part) for part in range(len(graph.nodes))])
+    degrees = np.concatenate(
+        [graph.counts_of(part, "outlinks") for part in range(len(graph.nodes))]
+    )
     return NodeRange(0, graph.node_count, graph.node_count, degrees)
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.model.derived_tables import HOSTDB
 from crawl.phases.updatehostdb import run as updatehostdb
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
-from crawl.phases.updatehostdb.run import UpdateHostDbResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
 from crawl.storage.parquet import open_table
@@ -24,7 +24,7 @@ def update_hosts(
     settings: dict[str, object] | None = None,
     clock: Clock | None = None,
     **options: Any,
-) -> UpdateHostDbResult:
+) -> Published:
     return updatehostdb.run(
         InProcess(),
         directory,

@@ -30,21 +30,6 @@ _CHUNK_BYTES = 16 << 20
 
 
 @dataclass(frozen=True, slots=True)
-class CentralityOptions:
-    """How exactly, and how far."""
-
-    precision: int = 6
-    """Base-2 logarithm of the registers a node: 64 bytes each at 6, an error of some 13% a ball,
-    which averages out over nodes and distances."""
-    exact_below: int = 10_000
-    """Graphs of fewer nodes are computed exactly, with a bit for each pair of nodes."""
-    max_distance: int = 1000
-    """Farther nodes do not count."""
-    seed: int = 0
-    """Of the hashes."""
-
-
-@dataclass(frozen=True, slots=True)
 class ExactCounter:
     """A bit for every node of the graph."""
 
@@ -71,7 +56,10 @@ class HyperLogLog:
     """HyperLogLog registers, estimated as by Ertl (no thresholds, no bias at small sizes)."""
 
     precision: int
+    """Base-2 logarithm of the registers a node: 64 bytes each at 6, an error of some 13% a ball,
+    which averages out over nodes and distances."""
     seed: int = 0
+    """Of the hashes."""
     unite: ClassVar[np.ufunc] = np.maximum
     name: ClassVar[str] = "hyperball"
 

@@ -58,7 +58,7 @@ class RankKernel(Protocol):
         """What each of the nodes gives along each of its edges."""
         ...
 
-    def settle(self, given: Floats, nodes: NodeRange, sums: Sums) -> Floats:
+    def settle(self, inflow: Floats, nodes: NodeRange, sums: Sums) -> Floats:
         """The next scores of the nodes, by what they were given; `sums` are those of the whole
         graph before."""
         ...

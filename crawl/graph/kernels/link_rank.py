@@ -28,8 +28,8 @@ class LinkRank:
     def shares(self, scores: Floats, nodes: NodeRange) -> Floats:
         return shares_of(scores, nodes.outdegrees)
 
-    def settle(self, given: Floats, nodes: NodeRange, sums: Sums) -> Floats:
-        settled: Floats = (1 - self.damping) + self.damping * (1 / nodes.node_count + given)
+    def settle(self, inflow: Floats, nodes: NodeRange, sums: Sums) -> Floats:
+        settled: Floats = (1 - self.damping) + self.damping * (1 / nodes.node_count + inflow)
         return settled
 
     def measure(self, before: Floats, after: Floats, nodes: NodeRange) -> Sums:

@@ -23,16 +23,16 @@ Counts = npt.NDArray[np.int64]
 
 def shares_of(ranks: Floats, degrees: Counts, voting: Floats | None = None) -> Floats:
     """What each node gives along each of its edges."""
-    given = ranks if voting is None else ranks * voting
-    return np.divide(given, degrees, out=np.zeros(len(ranks)), where=degrees > 0)
+    outflow = ranks if voting is None else ranks * voting
+    return np.divide(outflow, degrees, out=np.zeros(len(ranks)), where=degrees > 0)
 
 
 def rank_step(block: EdgeBlock, first: int, end: int, shares: Floats) -> Floats:
     """What the nodes `first` to `end` of a bucket are given along its edges."""
-    given = np.bincount(
+    inflow = np.bincount(
         block.destinations - first, weights=shares[block.sources], minlength=end - first
     )
-    return given.astype(np.float64, copy=False)
+    return inflow.astype(np.float64, copy=False)
 
 
 def kept_back(ranks: Floats, degrees: Counts, voting: Floats | None = None) -> float:
@@ -42,8 +42,8 @@ def kept_back(ranks: Floats, degrees: Counts, voting: Floats | None = None) -> f
     return float((ranks * np.where(degrees == 0, 1.0, 1.0 - voting)).sum())
 
 
-def settle(given: Floats, beginnings: float, teleport: Floats, damping: float) -> Floats:
+def settle(inflow: Floats, beginnings: float, teleport: Floats, damping: float) -> Floats:
     """The new ranks of nodes, from what they were given along edges and their part of what begins
     anew; `beginnings` is `kept_back` of all nodes."""
-    settled: Floats = damping * given + (damping * beginnings + 1.0 - damping) * teleport
+    settled: Floats = damping * inflow + (damping * beginnings + 1.0 - damping) * teleport
     return settled

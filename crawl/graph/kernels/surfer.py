@@ -29,8 +29,8 @@ class PageRank:
     def shares(self, scores: Floats, nodes: NodeRange) -> Floats:
         return shares_of(scores, nodes.outdegrees, nodes.voting)
 
-    def settle(self, given: Floats, nodes: NodeRange, sums: Sums) -> Floats:
-        return settle(given, sums["kept_back"], self._beginnings(nodes), self.damping)
+    def settle(self, inflow: Floats, nodes: NodeRange, sums: Sums) -> Floats:
+        return settle(inflow, sums["kept_back"], self._beginnings(nodes), self.damping)
 
     def measure(self, before: Floats, after: Floats, nodes: NodeRange) -> Sums:
         return {
@@ -69,8 +69,8 @@ class Distrust:
     def shares(self, scores: Floats, nodes: NodeRange) -> Floats:
         return scores
 
-    def settle(self, given: Floats, nodes: NodeRange, sums: Sums) -> Floats:
-        mean = given / np.maximum(nodes.outdegrees, 1)
+    def settle(self, inflow: Floats, nodes: NodeRange, sums: Sums) -> Floats:
+        mean = inflow / np.maximum(nodes.outdegrees, 1)
         return np.where(_denied(nodes), 1.0, self.damping * mean)
 
     def measure(self, before: Floats, after: Floats, nodes: NodeRange) -> Sums:

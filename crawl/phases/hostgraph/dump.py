@@ -20,13 +20,13 @@ from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
 from crawl.tables.runner import Runner
 
-_COPIED_AT_ONCE = 1 << 20
+_COPY_BYTES = 1 << 20
 TABLES = (common_crawl.VERTICES, common_crawl.EDGES_FILE, common_crawl.RANKS)
 OWN_NAMES = (
     common_crawl.PARTS,
     *(f"{name}{end}" for name in TABLES for end in (".txt.gz", ".parquet")),
 )
-"""What is written to the folder."""
+"""The names of files and folders that a dump writes."""
 
 
 def run(runner: Runner, crawl_dir: CrawlDir, group: NodeGroup, output: Folder) -> tuple[int, int]:
@@ -69,4 +69,4 @@ def _join(output: Folder, table: str, paths: Sequence[str], first: bytes = b"") 
         joined.write(compress(first, mtime=0))
         for path in paths:
             with output.open_read(path) as stream:
-                copyfileobj(stream, joined, _COPIED_AT_ONCE)
+                copyfileobj(stream, joined, _COPY_BYTES)

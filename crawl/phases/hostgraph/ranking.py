@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
 from crawl.errors import UsageError
-from crawl.graph.kernels.harmonic import BallCounter, CentralityOptions, ExactCounter, HyperLogLog
+from crawl.graph.kernels.harmonic import BallCounter, ExactCounter, HyperLogLog
 from crawl.phases.hostgraph.options import Centrality
 from crawl.phases.hostgraph.tasks import centrality
 from crawl.phases.hostgraph.tasks.positions import (
@@ -27,27 +27,21 @@ from crawl.tables.runner import Runner
 
 MAX_EXACT = 50_000
 """Nodes of a graph for an exact count: a bit for each pair of them, 300 MB."""
+_EXACT_BELOW = 10_000
+"""Graphs of fewer nodes are computed exactly where nobody says how."""
+_MAX_DISTANCE = 1000
+"""Farther nodes do not count."""
 
 
-def counter_of(
-    node_count: int, method: Centrality | None, options: CentralityOptions
-) -> BallCounter:
+def counter_of(node_count: int, method: Centrality | None, precision: int) -> BallCounter:
     """How balls are kept in a graph of so many nodes."""
     if method is Centrality.EXACT and node_count > MAX_EXACT:
         raise UsageError(
             f"exact centrality is for graphs of at most {MAX_EXACT:,} nodes, and this one has"
             f" {node_count:,}: use --centrality hyperball"
         )
-    is_exact = node_count < options.exact_below if method is None else method is Centrality.EXACT
-    return ExactCounter(node_count) if is_exact else HyperLogLog(options.precision, options.seed)
-
-
-@dataclass(frozen=True, slots=True)
-class Central:
-    """Where the centralities are, and the distance at which no ball grew any more."""
-
-    pieces: tuple[VectorPiece, ...]
-    distance: int
+    is_exact = node_count < _EXACT_BELOW if method is None else method is Centrality.EXACT
+    return ExactCounter(node_count) if is_exact else HyperLogLog(precision)
 
 
 def harmonic(
@@ -56,9 +50,10 @@ def harmonic(
     counter: BallCounter,
     scratch: Folder,
     parts: Sequence[range],
-) -> Central:
-    """The harmonic centrality of all nodes; `parts` are the files of each task."""
-    most = CentralityOptions().max_distance
+) -> tuple[tuple[VectorPiece, ...], int]:
+    """Where the harmonic centralities of all nodes are, and the distance at which no ball grew any
+    more; `parts` are the files of each task."""
+
     tasks = [centrality.CentralityTask(each) for each in parts]
     job = centrality.CentralityJob(graph, counter, scratch)
     function = centrality.begin_centrality
@@ -70,9 +65,9 @@ def harmonic(
             scratch.delete(path)  # or all balls of all distances would lie there
         paths = [path for each in results for path in each.paths]
         tasks = [each.task for each in results]
-        if not sum(each.grown for each in results) or job.distance == most:
+        if not sum(each.grown for each in results) or job.distance == _MAX_DISTANCE:
             pieces = tuple(task.totals for task in tasks if task.totals is not None)
-            return Central(pieces, job.distance)
+            return pieces, job.distance
         job = replace(
             job,
             distance=job.distance + 1,
@@ -90,8 +85,8 @@ def positions(
     parts = list(range(len(pieces)))
     counted = runner.run(partial(count_bins, source), parts, f"{what}: count")
     plan = plan_list(counted, None)
-    ranges = len(plan.kept)
-    offsets = np.cumsum([0, *plan.kept], dtype=np.int64)
+    ranges = len(plan.lengths)
+    offsets = np.cumsum([0, *plan.lengths], dtype=np.int64)
     bounds = np.array([piece.first for piece in pieces], dtype=np.int64)
     job = PositionsJob(source, plan, offsets, bounds)
     sent = runner.exchange(partial(send_values, job), parts, max(1, ranges), f"{what}: send")

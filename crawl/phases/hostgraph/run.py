@@ -7,20 +7,18 @@ links (the same files, then a task a range) → PageRank (iterations) → harmon
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun, Published
 from crawl.errors import NoSnapshot
-from crawl.graph.kernels.harmonic import BallCounter, CentralityOptions
+from crawl.graph.kernels.harmonic import BallCounter
 from crawl.graph.kernels.surfer import PageRank
 from crawl.graph.settings import HOSTGRAPH_HYPERBALL_PRECISION, LINK_ANALYZE_DAMPING_FACTOR
 from crawl.hints import command
@@ -52,8 +50,6 @@ from crawl.storage.manifest import MADE_FROM_WEBGRAPH, BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
 from crawl.tables.bucket_files import BucketTarget
 from crawl.tables.runner import Runner
-
-Numbers = npt.NDArray[np.int64]
 
 _TOLERANCE = 1e-8
 """PageRank is iterated until it changes by less in all: the first of many hosts differ little."""
@@ -113,13 +109,16 @@ def run(
             # nobody locks the link graph: anew where it is replaced and deleted meanwhile
             webgraph, graph = pages.reading(partial(require_graph, crawl_dir), built_from)
         kernel = PageRank(_MAX_ITERATIONS, config[LINK_ANALYZE_DAMPING_FACTOR], _TOLERANCE)
-        precision = CentralityOptions(precision=config[HOSTGRAPH_HYPERBALL_PRECISION])
+        precision = config[HOSTGRAPH_HYPERBALL_PRECISION]
         counter = counter_of(graph.node_count, options.centrality, precision)
         with phase.timed("ranks"):
             ranked = build.ranked(graph, kernel, counter)
         with phase.timed("write"):
             files = build.written(graph, ranked, table_of(options.group))
-            top = _first(runner, transaction, files, options.top)
+            first = partial(first_hosts, transaction.folder, options.top)
+            tables = runner.run(first, files, "hostgraph: first hosts") if options.top else []
+        rows = [row for some in tables for row in some.to_pylist()]
+        top = tuple(sorted(rows, key=lambda row: int(row["harmonic_pos"])))
         report.counters["edges"] = graph.edge_count
         report.counters[f"{options.group.value}s"] = graph.node_count
         report.details["webgraph_snapshot"] = webgraph.number
@@ -130,21 +129,9 @@ def run(
             notes={MADE_FROM_WEBGRAPH: webgraph.number},
             attached={HOSTGRAPH_EDGES.name: graph.edges.values()},
         )
-        told = hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
+        remarks = hostgraph_remarks(crawl_dir, options.group.value, webgraph, graph.edge_count)
         took_over = transaction.lock.took_over
-        return HostGraphResult(published, report, tuple(told), took_over, top=top)
-
-
-def _first(
-    runner: Runner, transaction: Transaction, files: Sequence[BucketFile], count: int
-) -> tuple[dict[str, Any], ...]:
-    if not count:
-        return ()
-    tables = runner.run(
-        partial(first_hosts, transaction.folder, count), files, "hostgraph: first hosts"
-    )
-    rows = [row for some in tables for row in some.to_pylist()]
-    return tuple(sorted(rows, key=lambda row: int(row["harmonic_pos"])))
+        return HostGraphResult(published, report, tuple(remarks), took_over, top=top)
 
 
 @dataclass(frozen=True)
@@ -194,26 +181,26 @@ class _Build:
             self.report.counters += counters
         target = BucketTarget(HOSTGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
         addressed = [(task.part, task) for task in tasks]
-        write = partial(links.write_links, links.WriteLinksJob(target, job.bounds))
+        write = partial(links.write_links, target, job.bounds)
         counted = sent.send(write, addressed, len(tasks), "hostgraph: links")
-        written = counted.results()
+        edges = {file.bucket: file for files in counted.results() for file in files}
         count = partial(links.write_linked, folder, self.transaction.scratch_place)
         hosts = counted.run(count, addressed, "hostgraph: count links")
-        edges = {file.bucket: file for file in written if file is not None}
         return StoredGraph(folder, tuple(hosts), edges)
 
     def ranked(self, graph: StoredGraph, kernel: PageRank, counter: BallCounter) -> list[HostsTask]:
         """Where the ranks of all hosts are."""
         scratch, runner = self.transaction.scratch, self.runner
         ranked = iterate(runner, RankJob(graph, kernel, scratch), rank_tasks(graph))
-        central = harmonic(runner, graph, counter, scratch, [task.parts for task in ranked.tasks])
+        parts = [task.parts for task in ranked.tasks]
+        centralities, distance = harmonic(runner, graph, counter, scratch, parts)
         self.report.counters["iterations"] = ranked.iterations
-        self.report.counters["distance"] = central.distance
+        self.report.counters["distance"] = distance
         self.report.details["centrality"] = counter.name
         pageranks = tuple(task.scores for task in ranked.tasks if task.scores is not None)
         columns = (
-            central.pieces,
-            positions(runner, scratch, central.pieces, "harmonic centrality"),
+            centralities,
+            positions(runner, scratch, centralities, "harmonic centrality"),
             pageranks,
             positions(runner, scratch, pageranks, "PageRank"),
         )

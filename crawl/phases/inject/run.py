@@ -21,8 +21,7 @@ from crawl.phases.inject.tasks.merge import InjectMergeJob, merge_slice, send_ro
 from crawl.phases.inject.tasks.seeds import ReadSeedsJob
 from crawl.rules.inject import OnKnown
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.manifest import Snapshot
-from crawl.storage.seeds import SeedPlan, plan_seeds
+from crawl.storage.seeds import plan_seeds
 from crawl.tables.bucket_files import largest_first
 from crawl.tables.renormalize import Renormalization, StoredRecords
 from crawl.tables.runner import Runner
@@ -64,13 +63,15 @@ def run(
         )
         read = ReadSeedsJob(config, normalizers, filters, scoring, report.started_ms, router)
         moving = largest_first(base.files) if base and options.filter_normalize_all else []
+        plan_bytes = sum(piece.end - piece.start for piece in plan.pieces)
         with timed(report, "read", clock):
             sent = runner.exchange(
                 partial(send_rows, read, stored),
                 [*plan.pieces, *moving],
                 len(slices),
                 "inject: read seeds",
-                rows=_most_rows(plan, base),
+                # as many as there may be: a seed is hardly ever shorter, compressed or not
+                rows=plan_bytes // _SEED_BYTES + (base.rows if base else 0),
             )
             for piece in filter(None, sent.results()):
                 report.counters += piece.counters
@@ -84,12 +85,6 @@ def run(
         with timed(report, "merge", clock):
             files = crawldb.rewrite(sent, partial(merge_slice, job), touched, "inject: merge")
         return crawldb.publish(files)
-
-
-def _most_rows(plan: SeedPlan, base: Snapshot | None) -> int:
-    """As many rows as there may be: a seed is hardly ever shorter, compressed or not."""
-    seeds = sum(piece.end - piece.start for piece in plan.pieces) // _SEED_BYTES
-    return seeds + (base.rows if base else 0)
 
 
 def _no_seed(report: Report) -> str:

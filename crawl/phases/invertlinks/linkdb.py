@@ -56,9 +56,9 @@ def buckets_wanted(crawl_dir: CrawlDir, config: Config, base: Snapshot | None) -
     """The CrawlDb's number of buckets, so that both can be read side by side; the LinkDb's own
     where that cannot become so many."""
     crawldb = crawl_dir.crawldb.current()
-    wanted = crawldb.buckets if crawldb else config[CRAWLDB_BUCKETS]
-    if base is None or (crawldb is not None and wanted % base.buckets == 0):
-        return wanted
+    buckets = crawldb.buckets if crawldb else config[CRAWLDB_BUCKETS]
+    if base is None or (crawldb is not None and buckets % base.buckets == 0):
+        return buckets
     return base.buckets
 
 

@@ -76,7 +76,8 @@ def run(
         update_context(segment=" ".join(choice.names))
         sites = find_link_sites(runner, transaction.base, choice.segments, "invertlinks")
         rules = _rules(config, options, sites)
-        decision = _decision(config, rules)
+        is_auto = config[LINKDB_IGNORE_INTERNAL_LINKS] == AUTO
+        decision = {_INTERNAL: rules.ignore_internal} if is_auto else {}
         report.details.update(sites_note(sites, decision))
         target = target_of(transaction, config)
         buckets = buckets_wanted(crawl_dir, config, transaction.base)
@@ -84,7 +85,7 @@ def run(
         slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
         with phase.timed("merge"):
             tasks = links.send_links_tasks(_files(choice.segments, report))
-            send = partial(links.send_links, links.SendLinksJob(rules, slices.router))
+            send = partial(links.send_links, rules, slices.router)
             sent = runner.exchange(send, tasks, len(slices), "invertlinks: send")
             outgrown = is_outgrown(transaction.base, decision)
             files = merge_sent(
@@ -94,18 +95,12 @@ def run(
         linkdb = phase.publish(
             transaction, files, buckets=buckets, applying=choice.names, notes=note
         )
-        told = _remarks(crawl_dir, decision, sites, choice.names, report)
-        remarks = (*choice.remarks, *told)
+        own_remarks = _remarks(crawl_dir, decision, sites, choice.names, report)
+        remarks = (*choice.remarks, *own_remarks)
         return Published(linkdb, report, remarks, transaction.lock.took_over, choice.names)
 
 
 _INTERNAL = "ignore_internal"
-
-
-def _decision(config: Config, rules: links.LinkRules) -> dict[str, bool]:
-    """What was decided by looking at the crawl."""
-    is_auto = config[LINKDB_IGNORE_INTERNAL_LINKS] == AUTO
-    return {_INTERNAL: rules.ignore_internal} if is_auto else {}
 
 
 def _remarks(
@@ -115,7 +110,7 @@ def _remarks(
     names: Sequence[str],
     report: Report,
 ) -> list[str]:
-    """What was decided by looking at the crawl, and why few links are left."""
+    """Remarks on decisions by looking at the crawl, and on why few links are left."""
     counters = report.counters
     remarks = []
     if decision.get(_INTERNAL) is False and sites.one_host is not None:

@@ -27,12 +27,12 @@ from crawl.urls.parse import host_of
 
 MAX_NAMES = 1_000_000
 """A list is in the memory of every task that looks for its names."""
-_SHOWN = 80
+_MAX_SHOWN = 80
 
 
 @dataclass(frozen=True)
 class NameList:
-    """What a file names."""
+    """The names in a file."""
 
     address: str
     urls: tuple[str, ...]
@@ -73,7 +73,7 @@ def read_names(address: str, config: Config) -> NameList:
             if host is None:
                 raise UsageError(
                     f"{address}: line {number} is no URL, host or domain:"
-                    f" {printable(name[:_SHOWN])!r}"
+                    f" {printable(name[:_MAX_SHOWN])!r}"
                 )
             count += 1
             if count > MAX_NAMES:
@@ -93,8 +93,7 @@ def _host(name: str) -> str | None:
         return host_of(name) or None
     if any(character in name for character in "/\\?#@:%") or any(map(str.isspace, name)):
         return None
-    found = host_of(f"http://{name}/")
-    return found.rstrip(".") or None if found else None
+    return (host_of(f"http://{name}/") or "").rstrip(".") or None
 
 
 def _with_normal_forms(urls: tuple[str, ...], config: Config) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ from crawl.model.report import Report
 from crawl.phases.linkrank.name_lists import NameList
 from crawl.phases.linkrank.ranking import Ranked, iterate
 from crawl.phases.webgraph.tasks import domain_means, marks
-from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS, EdgesJob, EdgesTask, write_edges
+from crawl.phases.webgraph.tasks.edges import EDGE_GROUP_ROWS, EdgesTask, write_edges
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.ranking import RankJob, RankTask, rank_tasks
 from crawl.storage.snapshot import Transaction
@@ -27,7 +27,7 @@ from crawl.tables.runner import Runner
 
 @dataclass(frozen=True)
 class NameLists:
-    """What the user's files say."""
+    """The lists of names in the user's files."""
 
     seeds: NameList | None = None
     denied: NameList | None = None
@@ -73,17 +73,14 @@ class PageRankRun:
         """Tasks that know where the surfer begins by the ranks that they have, and the sum of
         the beginnings."""
         job = domain_means.DomainMeansJob(self.graph, self.transaction.scratch, len(tasks))
-        numbered, count = list(enumerate(tasks)), len(tasks)
+        tasks_by_number, count = list(enumerate(tasks)), len(tasks)
         send = partial(domain_means.send_sums, job)
-        sent = self.runner.exchange(send, numbered, count, "linkrank: sums of domains")
+        sent = self.runner.exchange(send, tasks_by_number, count, "linkrank: sums of domains")
         addressed = [(number, number) for number in range(count)]
         means = sent.send(domain_means.send_means, addressed, count, "linkrank: means of domains")
         write = partial(domain_means.write_beginnings, job)
-        begun = means.run(write, numbered, "linkrank: begin by domain")
-        return [
-            replace(task, scores=None, teleport=each.teleport)
-            for task, each in zip(tasks, begun, strict=True)
-        ], sum(each.total for each in begun)
+        results = means.run(write, tasks_by_number, "linkrank: begin by domain")
+        return [each.task for each in results], sum(each.total for each in results)
 
     def _marked(self, tasks: list[RankTask], names: NameLists) -> tuple[list[RankTask], float]:
         """Tasks that know which of their nodes are named, and how many seeds there are."""
@@ -102,22 +99,16 @@ class PageRankRun:
             counters["seed_pages"] = seeds
         if names.denied is not None:
             counters["denied_pages"] = sum(each.denied for each in marked)
-        return [
-            replace(task, teleport=each.teleport, voting=each.voting)
-            for task, each in zip(tasks, marked, strict=True)
-        ], float(seeds)
+        return [each.task for each in marked], float(seeds)
 
     def _trusted(self, tasks: list[RankTask]) -> tuple[list[RankTask], float]:
         """Tasks that know how far their nodes are trusted, and the sum of the beginnings."""
         kernel = Distrust(self.kernel.most_iterations, self.kernel.damping, self.kernel.tolerance)
         scratch = self.transaction.scratch
-        done = iterate(self.runner, RankJob(self._turned(), kernel, scratch), tasks)
-        self.report.counters["distrust_iterations"] = done.iterations
-        found = self.runner.run(partial(marks.trust_nodes, scratch), done.tasks, "linkrank: trust")
-        return [
-            replace(task, scores=None, teleport=each.teleport, voting=each.voting)
-            for task, each in zip(tasks, found, strict=True)
-        ], done.sums["teleport"]
+        distrust = iterate(self.runner, RankJob(self._turned(), kernel, scratch), tasks)
+        self.report.counters["distrust_iterations"] = distrust.iterations
+        trust = partial(marks.trust_nodes, scratch)
+        return self.runner.run(trust, distrust.tasks, "linkrank: trust"), distrust.sums["teleport"]
 
     def _turned(self) -> StoredGraph:
         """The graph with every edge turned round, in files of the job's."""
@@ -129,7 +120,7 @@ class PageRankRun:
             WEBGRAPH_EDGES, graph.folder, transaction.scratch_place, EDGE_GROUP_ROWS, "turned"
         )
         tasks = [(part, EdgesTask(part, *graph.range_of(part))) for part in parts]
-        write = partial(write_edges, EdgesJob(target, is_limited=False))
+        write = partial(write_edges, target, False)
         written = sent.run(write, tasks, "linkrank: write turned edges")
-        files = [each.file for each in written if each.file is not None]
-        return replace(graph, edges={file.bucket: file for file in files})
+        edges = {file.bucket: file for result in written for file in result.files}
+        return replace(graph, edges=edges)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import defaultdict
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 
 from crawl.graph.kernels.kernel import Sums
 from crawl.phases.webgraph.tasks import ranking
@@ -31,7 +32,10 @@ def iterate(runner: Runner, job: ranking.RankJob, tasks: list[ranking.RankTask])
     pieces: list[str] = []
     while True:
         results = runner.run(partial(function, job), tasks, step)
-        sums = _added([result.sums for result in results])
+        # in the order of the tasks, so that they come out the same
+        sums: defaultdict[str, float] = defaultdict(float)
+        for name, value in chain.from_iterable(result.sums.items() for result in results):
+            sums[name] += value
         for path in pieces:
             job.scratch.delete(path)  # or all iterations' vectors would lie there
         pieces = [path for each in results for path in (each.scores.path, each.shares.path)]
@@ -44,12 +48,3 @@ def iterate(runner: Runner, job: ranking.RankJob, tasks: list[ranking.RankTask])
         function = ranking.iterate_rank
         iteration += 1
         step = f"{kernel.name}: iteration {iteration}"
-
-
-def _added(parts: Sequence[Sums]) -> dict[str, float]:
-    """Those of the whole graph; in the order of the tasks, so that they come out the same."""
-    total: dict[str, float] = {}
-    for part in parts:
-        for name, value in part.items():
-            total[name] = total.get(name, 0.0) + value
-    return total

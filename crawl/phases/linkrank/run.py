@@ -63,12 +63,11 @@ def require_scores(crawl_dir: CrawlDir) -> Snapshot:
 
 
 def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
-    """What is to be computed; raises what is wrong with the options."""
-    by_domain = options.by_domain
+    """The rank to be computed; raises what is wrong with the options."""
+    by_domain, iterations = options.by_domain, options.iterations
     damping = config[
         settings.LINK_ANALYZE_DOMAIN_DAMPING if by_domain else settings.LINK_ANALYZE_DAMPING_FACTOR
     ]
-    iterations = options.iterations
     if options.pagerank:
         usual = PageRank()
         tolerance = usual.tolerance if options.tolerance is None else options.tolerance
@@ -87,7 +86,7 @@ def kernel_of(config: Config, options: LinkRankOptions) -> LinkRank | PageRank:
 
 
 def lists_of(config: Config, options: LinkRankOptions) -> NameLists:
-    """What the files say that the options name."""
+    """The lists of names in the files of the options."""
     return NameLists(
         None if options.seeds is None else read_names(options.seeds, config),
         None if options.deny is None else read_names(options.deny, config),
@@ -147,7 +146,7 @@ def run(
 def _remarks(
     kernel: LinkRank | PageRank, options: LinkRankOptions, report: Report, sums: Sums
 ) -> list[str]:
-    """What the operator may not expect."""
+    """Remarks on denied pages that are not there, and on ranks that did not converge."""
     remarks = []
     if options.deny is not None and not report.counters["denied_pages"]:
         remarks.append(f"no page of {options.deny} is in the link graph: nothing is denied")
@@ -160,7 +159,7 @@ def _remarks(
 
 
 def scale_of(graph: Snapshot) -> float:
-    """What makes the mean score 1, as scoring plugins expect: PageRank's add up to 1."""
+    """The factor that makes the mean score 1, as scoring plugins expect: PageRank's add up to 1."""
     note = graph.notes.get(RANKED_BY)
     kernel = note.get("kernel") if isinstance(note, dict) else None
     return float(graph.rows) if kernel == PageRank().name else 1.0

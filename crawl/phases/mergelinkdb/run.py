@@ -8,14 +8,12 @@ bear the name of their crawl, so that no inversion of a segment takes them for i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_FILE_ROWS
-from crawl.counters import Counters
 from crawl.driver.empty_results import merge_remarks
 from crawl.driver.link_sites import known_sites, rules_before, sites_note
 from crawl.driver.merge_table import in_buckets
@@ -30,33 +28,17 @@ from crawl.phases.invertlinks.linkdb import (
     require_linkdb,
     target_of,
 )
-from crawl.phases.invertlinks.tasks.links import send_stored_links
+from crawl.phases.invertlinks.tasks.links import StoredLinksFile, send_stored_links
 from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 from crawl.rules.sites import Sites
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.folder import Folder, split_address
+from crawl.storage.folder import split_address
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.reading import read_while_kept
 from crawl.tables.bucket_files import largest_first
-from crawl.tables.exchange import Outbox
 from crawl.tables.renormalize import Renormalization
 from crawl.tables.runner import Runner
-from crawl.tables.slices import Router, Slices
-
-
-@dataclass(frozen=True, slots=True)
-class _StoredFile:
-    """A file of another LinkDb."""
-
-    folder: Folder
-    file: BucketFile
-    crawl: str
-    """The name of its crawl's folder."""
-
-    @property
-    def rows(self) -> int:
-        return self.file.rows
-
+from crawl.tables.slices import Slices
 
 _Other = tuple[CrawlDir, Snapshot]
 """Another crawl, and the state of its LinkDb that is taken in."""
@@ -120,7 +102,7 @@ def run(
             buckets = _buckets(crawl_dir, config, transaction.base, snapshots)
             base = in_buckets(runner, transaction.base, target, buckets, "mergelinkdb: rebucket")
             slices = Slices.to_write(base, buckets, config[CRAWLDB_FILE_ROWS])
-            send = partial(_send, renormalization, slices.router)
+            send = partial(send_stored_links, renormalization, slices.router)
             sent = runner.exchange(send, _files(others), len(slices), "mergelinkdb: send")
             merged = merge_sent(sent, slices, target, config, report)
             report.details["merged"] = [
@@ -152,15 +134,9 @@ def _merged_note(base: Snapshot | None, others: Sequence[Snapshot]) -> dict[str,
     return sites_note(sites, rules)
 
 
-def _files(others: list[_Other]) -> list[_StoredFile]:
+def _files(others: list[_Other]) -> list[StoredLinksFile]:
     return largest_first(
-        _StoredFile(linkdb_of(other).folder, file, split_address(other.folder.address)[1])
+        StoredLinksFile(linkdb_of(other).folder, file, split_address(other.folder.address)[1])
         for other, snapshot in others
         for file in snapshot.files
     )
-
-
-def _send(
-    renormalization: Renormalization | None, router: Router, task: _StoredFile, outbox: Outbox
-) -> Counters:
-    return send_stored_links(task.folder, task.crawl, renormalization, router, task.file, outbox)

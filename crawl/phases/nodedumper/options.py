@@ -60,7 +60,7 @@ class NodeDumperOptions:
 
     @property
     def value(self) -> NodeValue:
-        """What is listed."""
+        """The value by which nodes are listed."""
         if self.inlinks or self.outlinks:
             return NodeValue.INLINKS if self.inlinks else NodeValue.OUTLINKS
         return NodeValue.SCORES if self.scores else self.by
@@ -72,7 +72,7 @@ class NodeDumperOptions:
 
     @property
     def file_format(self) -> ListFormat:
-        """What the files are."""
+        """The format of the files."""
         if self.format is not None:
             return self.format
         is_text = self.is_of_command_line or self.as_eff
@@ -80,7 +80,7 @@ class NodeDumperOptions:
 
     @property
     def separator(self) -> str:
-        """What stands between name and value in a text."""
+        """The text between name and value."""
         return "=" if self.as_eff else "\t"
 
 

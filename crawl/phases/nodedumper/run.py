@@ -48,7 +48,7 @@ def run(runner: Runner, crawl_dir: CrawlDir, options: NodeDumperOptions) -> Node
             sent, plan = _groups(runner, values, options.group, options)
         else:
             sent, plan = _pages(runner, values, options)
-        return _listed(sent, plan.kept, options)
+        return _listed(sent, plan.lengths, options)
 
     def begin_anew() -> None:
         if options.output is not None:
@@ -63,7 +63,7 @@ def _pages(
     parts = list(range(len(values.graph.nodes)))
     counted = runner.run(partial(listing.count_bins, values), parts, "nodedumper: count")
     plan = listing.plan_list(counted, options.top)
-    send = partial(listing.send_listed, listing.SendListJob(values, plan))
+    send = partial(listing.send_listed, values, plan)
     return runner.exchange(send, parts, _ranges(plan), "nodedumper: send"), plan
 
 
@@ -82,7 +82,7 @@ def _groups(
 
 
 def _ranges(plan: listing.ListPlan) -> int:
-    return max(1, len(plan.kept))
+    return max(1, len(plan.lengths))
 
 
 def _listed(sent: Exchange[None], row_counts: tuple[int, ...], options: NodeDumperOptions) -> Nodes:

@@ -62,6 +62,7 @@ def run(
         report.counters["nodes_unknown"] = webgraph.rows - report.counters["urls_scored"]
         report.details["graph"] = webgraph.number
         remarks = scores_remarks(crawl_dir.address, report.counters)
-        done = crawldb.publish(files, remarks=remarks)
-        note_run(crawl_dir, "scoreupdater", crawldb=done.snapshot.number, webgraph=webgraph.number)
-        return done
+        update = crawldb.publish(files, remarks=remarks)
+        number = update.snapshot.number
+        note_run(crawl_dir, "scoreupdater", crawldb=number, webgraph=webgraph.number)
+        return update

@@ -61,7 +61,7 @@ def _updated(
         nodes = sort_by_key(new.rows, ("url",))
         urls = as_array(nodes["url"])
         values = nodes["score"].to_numpy()
-        known = 0
+        matches = 0
         for group, first, end in overlaps(stored.below(new.end), [urls], ("url",)):
             if group is None:
                 continue
@@ -69,10 +69,10 @@ def _updated(
             # of the few nodes before the group's last URL, where each record is
             there = urls.slice(first, end - first)
             places = pc.index_in(as_array(group["url"]), there)
-            found = places.is_valid().to_numpy(zero_copy_only=False)
-            scores[found] = values[first:end][places.drop_null().to_numpy()]
-            known += int(np.count_nonzero(found))
-            counters["urls_cleared"] += int(np.count_nonzero(~found))
+            is_node = places.is_valid().to_numpy(zero_copy_only=False)
+            scores[is_node] = values[first:end][places.drop_null().to_numpy()]
+            matches += int(np.count_nonzero(is_node))
+            counters["urls_cleared"] += int(np.count_nonzero(~is_node))
             yield with_column(group, "score", pa.array(scores))
-        counters["urls_scored"] += known
-        counters["nodes_unknown"] += nodes.num_rows - known
+        counters["urls_scored"] += matches
+        counters["nodes_unknown"] += nodes.num_rows - matches

@@ -59,7 +59,7 @@ _FUTURE_MS = 86_400_000
 """A lastmod may be ahead of us by the time zones of the earth."""
 _MONTH = re.compile(r"\d{4}(-\d{2})?")
 _NUMBER = re.compile(r"[0-9]*\.?[0-9]+|[0-9]+\.")
-_LONGEST = 64
+_MAX_CHARACTERS = 64
 
 
 def folder_of(sitemap_url: str) -> str:
@@ -76,7 +76,7 @@ def is_within(scopes: Iterable[str], url: str, host: str) -> bool:
 def lastmod_ms(text: str, now_ms: int) -> int | None:
     """The moment of a lastmod (W3C datetime) or of a feed (also RFC 822); None for what is no
     date, or a day that has not begun anywhere."""
-    text = text.strip()[:_LONGEST]
+    text = text.strip()[:_MAX_CHARACTERS]
     try:
         if _MONTH.fullmatch(text):
             moment = datetime(int(text[:4]), int(text[5:7] or 1), 1, tzinfo=UTC)
@@ -86,15 +86,15 @@ def lastmod_ms(text: str, now_ms: int) -> int | None:
             moment = parsedate_to_datetime(text)
         if moment.tzinfo is None:
             moment = moment.replace(tzinfo=UTC)
-        found = round(moment.timestamp() * 1000)
+        modified_ms = round(moment.timestamp() * 1000)
     except (ValueError, TypeError, OverflowError, IndexError):
         return None
-    return found if 0 < found <= now_ms + _FUTURE_MS else None
+    return modified_ms if 0 < modified_ms <= now_ms + _FUTURE_MS else None
 
 
 def priority_of(text: str) -> float | None:
     """A priority from 0 to 1; None for anything else."""
-    text = text.strip()[:_LONGEST]
+    text = text.strip()[:_MAX_CHARACTERS]
     number = float(text) if _NUMBER.fullmatch(text) else 2.0
     return number if number <= 1.0 else None
 
@@ -118,19 +118,19 @@ def update_known(
     and no longer what an earlier one did. A page that was changed since it was fetched is due
     now, but not before `refetch_after_s` have passed since then; None: when it was to be. Score
     and interval stay as they are, unless they are to be overwritten and the sitemap names them."""
-    said = {key: listed.metadata[key] for key in KEYS if key in listed.metadata}
-    metadata = {key: value for key, value in old.metadata.items() if key not in KEYS} | said
+    facts = {key: listed.metadata[key] for key in KEYS if key in listed.metadata}
+    metadata = {key: value for key, value in old.metadata.items() if key not in KEYS} | facts
     record = replace(old, metadata=metadata)
     if overwrite:
-        has_interval = CHANGEFREQ_KEY in said and FIXED_INTERVAL_KEY not in old.metadata
+        has_interval = CHANGEFREQ_KEY in facts and FIXED_INTERVAL_KEY not in old.metadata
         record = replace(
             record,
-            score=listed.score if PRIORITY_KEY in said else old.score,
+            score=listed.score if PRIORITY_KEY in facts else old.score,
             fetch_interval=listed.fetch_interval if has_interval else old.fetch_interval,
         )
-    if refetch_after_s is not None and old.status in _FETCHED and LASTMOD_KEY in said:
+    if refetch_after_s is not None and old.status in _FETCHED and LASTMOD_KEY in facts:
         fetched_ms = old.fetch_time - old.fetch_interval * 1000
-        modified_ms = lastmod_ms(said[LASTMOD_KEY], now_ms)
+        modified_ms = lastmod_ms(facts[LASTMOD_KEY], now_ms)
         if modified_ms is not None and modified_ms > fetched_ms:
             due = max(now_ms, fetched_ms + refetch_after_s * 1000)
             record = replace(record, fetch_time=min(old.fetch_time, due))

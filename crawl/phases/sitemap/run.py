@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import ExitStack
-from dataclasses import asdict, replace
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -20,7 +20,7 @@ from crawl.clock import Clock
 from crawl.config import Config, properties
 from crawl.driver.crawldb_writer import CrawlDbUpdate, crawldb_writer, new_url_plugins
 from crawl.driver.observed import observed
-from crawl.driver.timing import timed
+from crawl.driver.phase_run import PhaseRun
 from crawl.errors import NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.values.politeness import Politeness
@@ -56,11 +56,11 @@ def check(config: Config, options: SitemapOptions) -> None:
 
 
 def given_sources(urls: Iterable[str]) -> list[SitemapSource]:
-    """What to ask for where a user names URLs; UsageError for one that is none."""
-    return [_given(url) for url in dict.fromkeys(urls)]
+    """The sources that URLs of a user name; UsageError for one that is none."""
+    return [_source(url) for url in dict.fromkeys(urls)]
 
 
-def _given(text: str) -> SitemapSource:
+def _source(text: str) -> SitemapSource:
     url = canonical(text)
     parts = None if url is None else parse(url)
     if url is None or parts is None or parts.scheme not in ("http", "https") or not parts.host:
@@ -94,7 +94,8 @@ def run(
     reported = replace(
         options, urls=options.urls[: config[properties.REPORT_SAMPLES]], hosts=options.asks_hosts
     )
-    report = Report("sitemap", clock.now_ms(), config.digest(), asdict(reported))
+    phase = PhaseRun.begin("sitemap", crawl_dir, config, reported, clock)
+    report = phase.report
     normalizers, filters, scoring = new_url_plugins(
         config, normalize=options.normalize, filter_urls=options.filter
     )
@@ -110,9 +111,9 @@ def run(
         find = None
         if options.asks_hosts and base is not None:
             usual = config[properties.SITEMAP_MAX_HOSTS]
-            most = usual if options.max_hosts is None else options.max_hosts
+            max_hosts = usual if options.max_hosts is None else options.max_hosts
             longest_ms = round(config[properties.DB_HOST_WAIT_MAX] * 1000)
-            find = FindSitesJob(transaction.folder, report.started_ms, longest_ms, most)
+            find = FindSitesJob(transaction.folder, report.started_ms, longest_ms, max_hosts)
             hosts = {file.bucket: file for file in base.hosts}
             whole = largest_first(Slices.of(base, buckets, base.rows).stored())
             first += [FindSitesTask(bucket, hosts.get(bucket.bucket)) for bucket in whole]
@@ -129,24 +130,22 @@ def run(
             handed_over=handed_over(crawl_dir),
         )
         waves = SitemapWaves(runner, job, options.num_fetchers or 1, report)
-        with timed(report, "read", clock):
+        with phase.timed("read"):
             waves.read(first, find)
             waves.prove()
-        with timed(report, "hand_over", clock):
-            left, steal_lock = waves.handed_over_tasks(), options.steal_lock
+        with phase.timed("hand_over"):
+            tasks, steal_lock = waves.handed_over_tasks(), options.steal_lock
             publish_handed_over(
-                runner, crawl_dir, config, clock, left, report, buckets, steal_lock=steal_lock
+                runner, crawl_dir, config, clock, tasks, report, buckets, steal_lock=steal_lock
             )
         stored = StoredRecords(transaction.folder, slices.router)
         merge = SitemapMergeJob(config, stored, crawldb.target, report.started_ms)
-        with timed(report, "merge", clock):
+        with phase.timed("merge"):
             send = partial(send_listed, transaction.scratch, slices.router)
             sent = runner.exchange(send, waves.files(), len(slices), "sitemap: send")
             listed = [slices.all[number] for number in np.flatnonzero(sent.row_counts()).tolist()]
             files = crawldb.rewrite(sent, partial(merge_listed, merge), listed, "sitemap: merge")
-        states = SiteStates(
-            runner, crawl_dir, config, clock, report, buckets, steal_lock=options.steal_lock
-        )
+        states = SiteStates(runner, phase, buckets)
         publish_states = states.merge(transaction.scratch, waves.state_files(), held)
         if not report.counters["urls_new"] and not report.counters["urls_known"]:
             publish_states()
@@ -158,11 +157,8 @@ def run(
 
 def _nothing(report: Report) -> str:
     """Why there is nothing to publish."""
-    why = [
-        f"{reason} {count:,}"
-        for reason, count in sorted(report.counters.items())
-        if count and reason.startswith(REASONS)
-    ]
+    counters = sorted(report.counters.items())
+    why = [f"{name} {count:,}" for name, count in counters if count and name.startswith(REASONS)]
     line = "no sitemap lists a URL that may be taken; nothing was changed"
     line += f" ({'; '.join(why)})" if why else ""
     if report.counters["urls_dropped.filtered"]:

@@ -6,7 +6,7 @@ Sources go from task to task (tasks/deal.py); here are names of files and counts
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from heapq import nlargest
@@ -33,16 +33,16 @@ class SitemapWaves:
     job: SitemapJob
     num_tasks: int
     report: Report
-    _done: list[SitemapTaskResult] = field(default_factory=list)
+    _results: list[SitemapTaskResult] = field(default_factory=list)
 
     def handed_over_tasks(self) -> list[HandOverTask]:
-        """What was learnt of servers, for later fetches."""
+        """Files of robots.txt answers and of pauses, for later fetches."""
         scratch = self.job.scratch
-        return [HandOverTask(scratch, each.robots, scratch, each.servers) for each in self._done]
+        return [HandOverTask(scratch, each.robots, scratch, each.servers) for each in self._results]
 
     def state_files(self) -> list[str]:
-        """What became of the sitemaps of sites, in the order in which it was found."""
-        return [each.states for each in self._done if each.states is not None]
+        """The files of states of sites, in the order in which they were written."""
+        return [each.states for each in self._results if each.states is not None]
 
     def read(self, first: Sequence[deal.DealTask], find: FindSitesJob | None = None) -> None:
         """Reads what the tasks deal and all that it leads to: no more waves than there may be
@@ -51,65 +51,69 @@ class SitemapWaves:
         tasks, is_alone = [*first, *self._earlier()], False
         while tasks:
             wave = self._wave(tasks, find, is_alone=is_alone)
-            self._done += wave
+            self._results += wave
             find, is_alone = None, any(each.has_cross_part for each in wave)
             onward = [each for each in wave if each.sources is not None]
             tasks = self._earlier(onward) if onward else []
 
     def prove(self) -> None:
         """Asks hosts for their robots.txt whose URLs are listed by sitemaps elsewhere."""
-        if not any(each.unproved_hosts for each in self._done):
+        if not any(each.unproved_hosts for each in self._results):
             return
-        job, most = self._proof(), self.job.config[SITEMAP_MAX_CROSS_HOSTS]
+        job, max_hosts = self._proof(), self.job.config[SITEMAP_MAX_CROSS_HOSTS]
         step = "sitemap: hosts to prove"
         sent = self.runner.exchange(
             partial(proof.send_unproved_hosts, job), self._notes(), job.destinations, step
         )
-        results = sent.run(partial(proof.unproved_hosts, most), _each(job.destinations), step)
-        chosen = nlargest(most, (host for each in results for host in each.hosts))
-        left_out = sum(each.found for each in results) - len(chosen)
-        self.report.counters["hosts_left_out.cross"] += left_out
-        if chosen:
-            sources = [site_source(origin, host, SourceKind.ROBOTS) for _, host, origin in chosen]
+        results = sent.run(partial(proof.unproved_hosts, max_hosts), _each(job.destinations), step)
+        hosts = nlargest(max_hosts, (host for each in results for host in each.hosts))
+        self.report.counters["hosts_left_out.cross"] += sum(each.count for each in results) - len(
+            hosts
+        )
+        if hosts:
+            sources = [site_source(origin, host, SourceKind.ROBOTS) for _, host, origin in hosts]
             self.read([deal.GivenSources(tuple(sources))])
 
     def files(self) -> list[str]:
         """The files of rows for the CrawlDb; what no sitemap may list is counted and not there."""
-        proved = [name for each in self._done for name in each.files]
-        unproved = [name for each in self._done for name in each.unproved_files]
+        proved = [name for each in self._results for name in each.files]
+        unproved = [name for each in self._results for name in each.unproved_files]
         if not unproved:
             return proved
         job, step = self._proof(), "sitemap: scopes"
         count, everywhere = job.destinations, _each(job.destinations)
         spread = partial(proof.spread_scopes, job)
         noted = self.runner.exchange(partial(proof.send_scopes, job), self._notes(), count, step)
-        known = noted.send(spread, everywhere, count, step)
-        while any(known.results()):
-            known = known.send(spread, everywhere, count, step)
-        scopes = known.run(partial(proof.write_scopes, job), everywhere, step)
+        spreading = noted.send(spread, everywhere, count, step)
+        while any(spreading.results()):
+            spreading = spreading.send(spread, everywhere, count, step)
+        scopes = spreading.run(partial(proof.write_scopes, job), everywhere, step)
         step = "sitemap: prove"
         sent = self.runner.exchange(partial(proof.send_unproved, job), unproved, count, step)
-        wanted = np.flatnonzero(sent.row_counts()).tolist()
-        tasks = [(number, scopes[number]) for number in wanted]
+        numbers = np.flatnonzero(sent.row_counts()).tolist()
+        tasks = [(number, scopes[number]) for number in numbers]
         results = sent.run(partial(proof.permit_rows, job), tasks, step)
+        self._count(results)
+        return proved + [name for result in results for name in result.files]
+
+    def _count(self, results: Iterable[SitemapTaskResult | proof.PermitTaskResult]) -> None:
         for result in results:
             self.report.counters += result.counters
-            self.report.add_samples(result.samples, job.samples)
-        return proved + [name for result in results for name in result.files]
+            self.report.add_samples(result.samples, self.job.config[REPORT_SAMPLES])
 
     def _proof(self) -> proof.ProofJob:
         samples = self.job.config[REPORT_SAMPLES]
         return proof.ProofJob(self.job.scratch, max(1, self.num_tasks), samples)
 
     def _notes(self) -> list[str]:
-        return [each.notes for each in self._done if each.notes is not None]
+        return [each.notes for each in self._results if each.notes is not None]
 
     def _earlier(self, onward: Sequence[SitemapTaskResult] = ()) -> list[deal.DealTask]:
         """All that was done, and what of it is to be read."""
         unread = {id(each) for each in onward}
         return [
             deal.EarlierTask(each.notes, each.servers, each.sources if id(each) in unread else None)
-            for each in self._done
+            for each in self._results
         ]
 
     def _wave(
@@ -123,7 +127,7 @@ class SitemapWaves:
         dealing = deal.DealJob(config, scratch, count, find)
         sent = self.runner.exchange(partial(deal.deal, dealing), tasks, count, "sitemap: deal")
         tallies = [each for each in sent.results() if each is not None]
-        cut = HostCut() if find is None else self._cut(tallies, find.most)
+        cut = HostCut() if find is None else self._cut(tallies, find.max_hosts)
         numbers = np.flatnonzero(sent.row_counts()).tolist()
         addressed = [(number, number) for number in numbers]
         lists = sent.run(partial(deal.write_list, scratch, cut), addressed, "sitemap: lists")
@@ -137,18 +141,16 @@ class SitemapWaves:
         results = self.runner.run(
             partial(read_sitemaps, job), largest_first(job.lists), "sitemap: read"
         )
-        for result in results:
-            self.report.counters += result.counters
-            self.report.add_samples(result.samples, config[REPORT_SAMPLES])
+        self._count(results)
         return results
 
-    def _cut(self, tallies: Sequence[SitesTally], most: int) -> HostCut:
+    def _cut(self, tallies: Sequence[SitesTally], max_hosts: int) -> HostCut:
         """Which hosts of the CrawlDb are asked; the others are counted."""
-        cut, chosen = cut_of(tallies, most)
-        found = sum(each.found for each in tallies)
-        self.report.counters["hosts_chosen"] = chosen
-        self.report.counters["hosts_left_out.too_many"] = found - chosen
-        self.report.counters["hosts_left_out.waiting"] = sum(each.waiting for each in tallies)
+        cut, count = cut_of(tallies, max_hosts)
+        counters = self.report.counters
+        counters["hosts_chosen"] = count
+        counters["hosts_left_out.too_many"] = sum(each.hosts for each in tallies) - count
+        counters["hosts_left_out.waiting"] = sum(each.waiting for each in tallies)
         return cut
 
 

@@ -78,7 +78,7 @@ class KeptSignature(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """What follows from an event: a line of the table."""
+    """The consequences of an event: a line of the table."""
 
     status: Status | None
     """None: as it was."""
@@ -126,7 +126,7 @@ _STILL_UNPARSED = (Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY, Status.PARSE_FA
 
 @dataclass(frozen=True, slots=True)
 class UrlUpdate:
-    """What the segments say of one URL."""
+    """The news of one URL in the segments."""
 
     fetch: CrawlDatum | None = None
     """The latest fetch; `fetch_time` is when it was."""
@@ -147,7 +147,7 @@ class UrlUpdate:
 
 @dataclass(frozen=True, slots=True)
 class UpdateRules:
-    """What decides beside the record and its update: settings, plugins and the moment."""
+    """Settings, plugins and the moment, by which a record and its update are judged."""
 
     schedule: ActiveSchedule
     scoring: ScoringChain
@@ -170,7 +170,7 @@ class UpdateRules:
 
 @dataclass(frozen=True, slots=True)
 class UpdateOutcome:
-    """What becomes of the URL: its new record, or None and why it is dropped."""
+    """The new record of a URL, or None and why it is dropped."""
 
     datum: CrawlDatum | None
     reason: str
@@ -182,7 +182,7 @@ NEVER_FETCHED = UpdateOutcome(None, "dropped.neither_fetched_nor_linked")
 
 
 def event_of(old: CrawlDatum | None, update: UrlUpdate, retry_max: int) -> Event | None:
-    """What happened; None where a URL that nobody knows was neither fetched nor linked."""
+    """The event of a URL; None where a URL that nobody knows was neither fetched nor linked."""
     fetch = update.fetch
     if fetch is None:
         if update.inlinks:
@@ -204,7 +204,7 @@ def event_of(old: CrawlDatum | None, update: UrlUpdate, retry_max: int) -> Event
 def update_record(
     url: str, old: CrawlDatum | None, update: UrlUpdate, rules: UpdateRules, counters: Counters
 ) -> UpdateOutcome:
-    """What becomes of a URL; plugins' faults are counted."""
+    """The outcome for a URL; plugins' faults are counted."""
     event = event_of(old, update, rules.retry_max)
     if event is None:
         return NEVER_FETCHED
@@ -219,7 +219,7 @@ def update_record(
         assert old is not None
         datum = old
     elif event is Event.FOUND:
-        datum = _found(url, update.inlinks[0], rules, counters)
+        datum = _new_record(url, update.inlinks[0], rules, counters)
     else:
         assert update.fetch is not None
         datum = _visited(url, old, update, update.fetch, TRANSITIONS[event], rules, counters)
@@ -227,7 +227,7 @@ def update_record(
     return UpdateOutcome(datum, event.value)
 
 
-def _found(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -> CrawlDatum:
+def _new_record(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -> CrawlDatum:
     status = TRANSITIONS[Event.FOUND].status
     assert status is not None
     datum = replace(
@@ -250,7 +250,6 @@ def _visited(
     rules: UpdateRules,
     counters: Counters,
 ) -> CrawlDatum:
-    known = fetch if old is None else old
     before = 0 if old is None else old.modified_time
     modified = fetch.modified_time or before
     fetched = fetch.fetch_time
@@ -266,9 +265,9 @@ def _visited(
         status,
         fetched,
         modified,
-        known.fetch_interval,
+        (old or fetch).fetch_interval,
         _retries(old),
-        known.score,
+        (old or fetch).score,
         _signature(old, update, transition.signature),
         metadata,
     )

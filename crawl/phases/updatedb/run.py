@@ -7,7 +7,7 @@ once: the snapshot says which ones it contains.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import asdict
 from functools import partial
 
@@ -19,7 +19,6 @@ from crawl.driver.observed import observed
 from crawl.driver.segment_choice import ChosenSegments, SegmentRule
 from crawl.driver.timing import timed
 from crawl.hints import command
-from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
 from crawl.phases.updatedb.options import UpdateDbOptions
@@ -35,6 +34,7 @@ from crawl.phases.updatedb.tasks.bucket import (
 )
 from crawl.phases.updatedb.tasks.hosts import (
     HostsTask,
+    HostsTaskResult,
     HostTroublesFile,
     HostUpdateJob,
     settle_hosts,
@@ -44,7 +44,6 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile
 from crawl.storage.segments import FETCH, FETCH_HOSTS, PARSE, Segment
 from crawl.tables.bucket_files import largest_first
-from crawl.tables.exchange import Exchange
 from crawl.tables.hosts import hosts_target
 from crawl.tables.renormalize import Renormalization, StoredRecords
 from crawl.tables.runner import Runner
@@ -149,18 +148,12 @@ def run(
 
 
 def _renormalization(config: Config, options: UpdateDbOptions) -> Renormalization | None:
-    normalizes = (
-        config[properties.CRAWLDB_URL_NORMALIZERS]
-        if options.normalize is None
-        else options.normalize
-    )
-    filters = config[properties.CRAWLDB_URL_FILTERS] if options.filter is None else options.filter
-    if not normalizes and not filters:
-        return None
-    return Renormalization(
-        NormalizerChain.from_config(config, Scope.CRAWLDB) if normalizes else None,
-        FilterChain.from_config(config) if filters else None,
-    )
+    normalize, filter_urls = options.normalize, options.filter
+    if normalize is None:
+        normalize = config[properties.CRAWLDB_URL_NORMALIZERS]
+    if filter_urls is None:
+        filter_urls = config[properties.CRAWLDB_URL_FILTERS]
+    return Renormalization.from_config(config, Scope.CRAWLDB, normalize, filter_urls)
 
 
 def _delta_files(segments: list[Segment], report: Report) -> list[delta.DeltaFile]:
@@ -169,14 +162,11 @@ def _delta_files(segments: list[Segment], report: Report) -> list[delta.DeltaFil
     described = []
     for number, segment in enumerate(segments):
         rows = {FETCH: 0, PARSE: 0}
-        for place, part in enumerate((FETCH, PARSE)):
-            manifest = segment.manifest(part)
-            folder = segment.part_folder(part)
-            for file in manifest.files if manifest else ():
-                if not file.rows:
-                    continue
-                files.append(delta.DeltaFile(folder, file.path, file.rows, 2 * number + place))
-                rows[part] += file.rows
+        for origin, part in enumerate(rows, 2 * number):
+            manifest, folder = segment.manifest(part), segment.part_folder(part)
+            stored = [file for file in manifest.files if file.rows] if manifest else []
+            files += [delta.DeltaFile(folder, file.path, file.rows, origin) for file in stored]
+            rows[part] = sum(file.rows for file in stored)
         described.append({"segment": segment.name, "parsed": segment.is_done(PARSE), **rows})
         report.counters["fetch_records"] += rows[FETCH]
         report.counters["parse_records"] += rows[PARSE]
@@ -185,7 +175,7 @@ def _delta_files(segments: list[Segment], report: Report) -> list[delta.DeltaFil
 
 
 def _troubles_files(segments: list[Segment]) -> list[HostTroublesFile]:
-    """What the fetches of the segments tell of hosts that failed."""
+    """The files of segments about hosts that failed in their fetches."""
     return [
         HostTroublesFile(segment.part_folder(FETCH_HOSTS), file.path, number)
         for number, segment in enumerate(segments)
@@ -221,37 +211,21 @@ def _merge(
         for each in slices.all
     )
     addressed = [(task.base.number, task) for task in tasks]
+    settled: list[HostsTaskResult] = []
+    results: Sequence[UpdateDbTaskResult]
     if not parted:
         results = sent.run(partial(update_bucket, job), addressed, "updatedb: merge")
-        new_hosts = []
     else:
-        host_exchange = sent.send(
-            partial(update_slice, job), addressed, len(parted), "updatedb: merge"
-        )
-        new_hosts = _settle_hosts(host_exchange, job, hosts, parted, report)
-        results = list(host_exchange.results())
-    for counters in sent.results():
-        report.counters += counters
+        # the slices of a bucket have each sent their share of its hosts
+        update, settle = partial(update_slice, job), partial(settle_hosts, job.hosts)
+        host_exchange = sent.send(update, addressed, len(parted), "updatedb: merge")
+        host_tasks = [HostsTask(bucket, hosts.get(bucket)) for bucket in parted]
+        settled = host_exchange.run(settle, list(enumerate(host_tasks)), "updatedb: hosts")
+        results = host_exchange.results()
     report.counters["rows_sent"] = int(sent.row_counts().sum())
-    for result in results:
-        report.counters += result.counters
-    new_hosts += [result.hosts for result in results if result.hosts is not None]
+    every: list[HostsTaskResult | UpdateDbTaskResult] = [*settled, *results]
+    for counters in (*sent.results(), *(each.counters for each in every)):
+        report.counters += counters
+    host_files = filter(None, (each.hosts for each in every))
     merged = {task.base.number: result.files for task, result in zip(tasks, results, strict=True)}
-    return slices.files_after(merged), sorted(new_hosts, key=lambda file: file.bucket)
-
-
-def _settle_hosts(
-    host_exchange: Exchange[UpdateDbTaskResult],
-    job: UpdateDbJob,
-    hosts: Mapping[int, BucketFile],
-    buckets: list[int],
-    report: Report,
-) -> list[BucketFile]:
-    """The files of hosts of buckets that are several slices, each of which has sent its share."""
-    tasks = [HostsTask(bucket, hosts.get(bucket)) for bucket in buckets]
-    results = host_exchange.run(
-        partial(settle_hosts, job.hosts), list(enumerate(tasks)), "updatedb: hosts"
-    )
-    for result in results:
-        report.counters += result.counters
-    return [result.file for result in results if result.file is not None]
+    return slices.files_after(merged), sorted(host_files, key=lambda file: file.bucket)

@@ -24,8 +24,8 @@ _WORTH_KNOWING = 10
 class SamePagesRule:
     """When a host is slowed, and by how much."""
 
-    least: int
-    """Pages that must have been seen; 0: no host is ever slowed."""
+    min_pages: int
+    """Pages that must have been fetched; 0: no host is ever slowed."""
     base_ms: int
     longest_ms: int
 
@@ -35,7 +35,7 @@ def after_pages(
 ) -> HostState:
     """The host's state after so many new pages with each signature, the last of them fetched
     at a moment."""
-    if not rule.least or not signatures:
+    if not rule.min_pages or not signatures:
         return state
     total = sum(signatures.values())
     signature, count = max(signatures.items(), key=lambda item: (item[1], item[0]))
@@ -43,17 +43,14 @@ def after_pages(
     if count > state.repeats + same:
         pages, repeats = total, count  # another page than before is the usual one
     else:
-        signature, pages, repeats = (
-            state.signature or b"",
-            state.pages + total,
-            state.repeats + same,
-        )
-    while pages > _WINDOW * rule.least:
+        signature = state.signature or b""
+        pages, repeats = state.pages + total, state.repeats + same
+    while pages > _WINDOW * rule.min_pages:
         pages, repeats = pages // 2, repeats // 2
     if repeats < _WORTH_KNOWING:
         return replace(state, pages=0, repeats=0, signature=None, slowed=0, slow_until=0)
     state = replace(state, pages=pages, repeats=repeats, signature=signature)
-    if pages < rule.least or repeats <= _SHARE * pages:
+    if pages < rule.min_pages or repeats <= _SHARE * pages:
         return replace(state, slowed=0, slow_until=0)
     slowed = state.slowed + 1
     wait_ms = min(rule.base_ms << min(slowed - 1, 30), rule.longest_ms)

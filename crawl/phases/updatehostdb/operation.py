@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
@@ -19,26 +19,17 @@ def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
     directory.require_crawldb()
     require_segments(directory, options.segments)
     driver.choose(directory, options)
-    update = run_when_free(work, options, directory.dataset(HOSTDB).folder, driver.run)
-    return phase_result(
-        update.report,
-        snapshot=update.hostdb.number,
-        segments=update.segments,
-        remarks=(*update.remarks, update.took_over),
-    )
+    return run_when_free(work, options, directory.dataset(HOSTDB).folder, driver.run).result()
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     counters = result.counters
+    rows = [[name, counters[name]] for name in _COUNTERS if counters[name]]
     some = "segment" if len(result.segments) == 1 else "segments"
     names = f": {', '.join(result.segments)}" if result.segments else ""
     return [
-        Table(
-            "updatehostdb",
-            ["what", "count"],
-            [[name, counters[name]] for name in _SHOWN if counters[name]],
-        ),
+        Table("updatehostdb", ["what", "count"], rows),
         Note(
             f"{asked.address}/hostdb is now snapshot {result.snapshot} with"
             f" {counters['hosts']:,} hosts; {len(result.segments)} {some} counted{names}"
@@ -46,7 +37,7 @@ def render(result: PhaseResult, asked: Asked) -> View:
     ]
 
 
-_SHOWN = (
+_COUNTERS = (
     "hosts",
     "hosts_new",
     "hosts_without_urls",

@@ -7,20 +7,17 @@ anew each time; a segment is counted once: the snapshot says which ones it conta
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict, dataclass
 from functools import partial
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.driver import segment_choice
 from crawl.driver.observed import observed
+from crawl.driver.phase_run import PhaseRun, Published
 from crawl.driver.segment_choice import ChosenSegments, SegmentRule
-from crawl.driver.timing import timed
 from crawl.errors import StorageError, UsageError
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.model.derived_tables import HOSTDB
-from crawl.model.report import Report
 from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
 from crawl.phases.updatehostdb.settings import HOSTDB_CONTENT_SIZES
@@ -37,17 +34,6 @@ from crawl.tables.bucket_files import BucketTarget, largest_first
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.telemetry.context import update_context
-
-
-@dataclass(frozen=True, slots=True)
-class UpdateHostDbResult:
-    """The published state and what was done."""
-
-    hostdb: Snapshot
-    report: Report
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    took_over: str | None
 
 
 def choose(crawl_dir: CrawlDir, options: UpdateHostDbOptions) -> ChosenSegments:
@@ -73,14 +59,12 @@ def choose(crawl_dir: CrawlDir, options: UpdateHostDbOptions) -> ChosenSegments:
 @observed("updatehostdb")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: UpdateHostDbOptions, clock: Clock
-) -> UpdateHostDbResult:
+) -> Published:
     """Counts the segments and publishes a new snapshot of the HostDb."""
-    report = Report("updatehostdb", clock.now_ms(), config.digest(), asdict(options))
+    phase = PhaseRun.begin("updatehostdb", crawl_dir, config, options, clock)
+    report = phase.report
     crawl_dir.require_crawldb()
-    dataset = crawl_dir.dataset(HOSTDB)
-    with crawl_dir.writing(
-        dataset, "updatehostdb", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+    with phase.writing(crawl_dir.dataset(HOSTDB)) as transaction:
         choice = choose(crawl_dir, options)  # nobody else can count them from here on
         update_context(segment=" ".join(choice.names))
         base = None if options.rebuild else transaction.base
@@ -88,31 +72,33 @@ def run(
 
         def counted_from(crawldb: Snapshot) -> tuple[Snapshot, list[BucketFile]]:
             report.counters.clear()
-            segments = choice.segments
             sizes = config[HOSTDB_CONTENT_SIZES]
-            senders = _senders(crawl_dir, base, crawldb, segments, sizes=sizes)
-            sending = SendJob(
-                crawl_dir.crawldb.folder, crawldb.buckets, FetchSettings.of(config).robots
+            senders = _senders(crawl_dir, base, crawldb, choice.segments, sizes=sizes)
+            folder, buckets = crawl_dir.crawldb.folder, crawldb.buckets
+            send = partial(send_sums, SendJob(folder, buckets, FetchSettings.of(config).robots))
+            sent = runner.exchange(send, senders, buckets, "updatehostdb: count")
+            old = base if base and base.buckets == buckets else None
+            tasks = largest_first(
+                SettleTask(bucket, old.files_of(bucket) if old else (), crawldb.hosts_of(bucket))
+                for bucket in range(buckets)
             )
-            job = SettleJob(target, crawl_dir.crawldb.folder, report.started_ms)
-            return crawldb, _count(runner, base, crawldb, senders, sending, job, report)
+            settle = partial(settle_bucket, SettleJob(target, folder, report.started_ms))
+            addressed = [(task.bucket, task) for task in tasks]
+            settled = sent.run(settle, addressed, "updatehostdb: settle")
+            for counters in (*sent.results(), *(result.counters for result in settled)):
+                report.counters += counters
+            return crawldb, [file for result in settled for file in result.files]
 
-        with timed(report, "count", clock):
+        with phase.timed("count"):
             crawldb, files = crawl_dir.reading(counted_from)
         report.counters["segments"] = len(choice.segments)
         report.details["crawldb_snapshot"] = crawldb.number
-        report.finished_ms = clock.now_ms()
-        snapshot = transaction.publish(
-            files,
-            report,
-            buckets=crawldb.buckets,
-            keep=config[CRAWLDB_SNAPSHOTS_KEEP],
-            notes={COUNTED_CRAWLDB: crawldb.number, LAYOUT_NOTE: LAYOUT},
-            applying=choice.names,
+        notes = {COUNTED_CRAWLDB: crawldb.number, LAYOUT_NOTE: LAYOUT}
+        hostdb = phase.publish(
+            transaction, files, buckets=crawldb.buckets, notes=notes, applying=choice.names
         )
-        return UpdateHostDbResult(
-            snapshot, report, choice.names, tuple(choice.remarks), transaction.lock.took_over
-        )
+        took_over = transaction.lock.took_over
+        return Published(hostdb, report, tuple(choice.remarks), took_over, choice.names)
 
 
 def _senders(
@@ -150,29 +136,3 @@ def _cached(dataset: Dataset) -> tuple[BucketFile, ...]:
     except StorageError:
         return ()
     return snapshot.files if snapshot else ()
-
-
-def _count(
-    runner: Runner,
-    base: Snapshot | None,
-    crawldb: Snapshot,
-    senders: list[SendTask],
-    sending: SendJob,
-    job: SettleJob,
-    report: Report,
-) -> list[BucketFile]:
-    """The files of the HostDb to publish."""
-    send = partial(send_sums, sending)
-    sent = runner.exchange(send, senders, crawldb.buckets, "updatehostdb: count")
-    old = base if base and base.buckets == crawldb.buckets else None
-    tasks = largest_first(
-        SettleTask(bucket, old.files_of(bucket) if old else (), crawldb.hosts_of(bucket))
-        for bucket in range(crawldb.buckets)
-    )
-    addressed = [(task.bucket, task) for task in tasks]
-    settled = sent.run(partial(settle_bucket, job), addressed, "updatehostdb: settle")
-    for counters in sent.results():
-        report.counters += counters
-    for result in settled:
-        report.counters += result.counters
-    return [file for result in settled for file in result.files]

@@ -35,20 +35,16 @@ def render(result: PhaseResult, asked: Asked) -> View:
         for name, count in result.counters.items()
         if count
     ]
+    address, nodes, edges = asked.address, result.counters["nodes"], result.counters["edges"]
+    some = "segment" if len(result.segments) == 1 else "segments"
     return [
         Table("webgraph", ["what", "count"], sorted(rows)),
-        Note(_outcome(result, asked.address)),
+        Note(
+            f"{address}/webgraph is now snapshot {result.snapshot} with {nodes:,} pages and"
+            f" {edges:,} links, from {len(result.segments)} new {some}"
+            + (f"; next: `crawl linkrank {address}`" if edges else "")
+        ),
     ]
-
-
-def _outcome(result: PhaseResult, address: str) -> str:
-    nodes, edges = result.counters["nodes"], result.counters["edges"]
-    some = "segment" if len(result.segments) == 1 else "segments"
-    return (
-        f"{address}/webgraph is now snapshot {result.snapshot} with {nodes:,} pages and {edges:,}"
-        f" links, from {len(result.segments)} new {some}"
-        + (f"; next: `crawl linkrank {address}`" if edges else "")
-    )
 
 
 OPERATION = Operation(

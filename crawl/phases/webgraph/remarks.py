@@ -30,11 +30,11 @@ def webgraph_remarks(
     counters = report.counters
     remarks: list[str] = []
     one = sites.one_host or sites.one_domain
-    kept = [RULE_SETTINGS[name].name for name, value in decision.items() if not value]
-    if one is not None and kept:
+    properties = [RULE_SETTINGS[name].name for name, value in decision.items() if not value]
+    if one is not None and properties:
         remarks.append(
             f"all links have to do with {one}: they count, as auto turns these off:"
-            f" {', '.join(kept)}"
+            f" {', '.join(properties)}"
         )
     if counters["links_outgrown"]:
         remarks.append(
@@ -58,7 +58,7 @@ def webgraph_remarks(
 
 
 def empty_graph_remarks(crawl_dir: CrawlDir, edges: int) -> list[str]:
-    """What is said by those who rank a graph in which nothing leads anywhere."""
+    """The remark of commands that rank a graph without links."""
     if edges:
         return []
     return [
@@ -71,7 +71,7 @@ def empty_graph_remarks(crawl_dir: CrawlDir, edges: int) -> list[str]:
 def hostgraph_remarks(
     crawl_dir: CrawlDir, group: str, webgraph: Snapshot, links_between: int
 ) -> list[str]:
-    """What is said of a graph of hosts or domains in which none is linked to another."""
+    """The remark about a graph of hosts or domains in which none is linked to another."""
     if links_between:
         return []
     sites = known_sites(webgraph)

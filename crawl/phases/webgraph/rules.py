@@ -12,7 +12,7 @@ from crawl.rules.sites import Sites, decided
 
 @dataclass(frozen=True, slots=True)
 class LinkRules:
-    """What link.ignore.* say."""
+    """The rules of link.ignore.*: which links do not count."""
 
     ignore_internal_host: bool = True
     ignore_internal_domain: bool = True
@@ -21,7 +21,7 @@ class LinkRules:
 
     @classmethod
     def of(cls, config: Config, sites: Sites) -> LinkRules:
-        """What the properties say of the links of a crawl that have to do with these sites."""
+        """The rules by the properties, for links of a crawl that have to do with these sites."""
         one_host, one_domain = sites.one_host is not None, sites.one_domain is not None
         return cls(
             decided(config[settings.LINK_IGNORE_INTERNAL_HOST], is_one=one_host),

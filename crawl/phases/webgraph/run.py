@@ -31,19 +31,13 @@ from crawl.phases.webgraph.remarks import webgraph_remarks
 from crawl.phases.webgraph.rules import RULE_SETTINGS, LinkRules
 from crawl.phases.webgraph.tasks.edges import (
     EDGE_GROUP_ROWS,
-    EdgesJob,
     EdgesTask,
     SendEdgesJob,
     send_edges,
     write_edges,
 )
 from crawl.phases.webgraph.tasks.graph import outlinks_view
-from crawl.phases.webgraph.tasks.nodes import (
-    OutlinksFile,
-    SendEndpointsJob,
-    send_endpoints,
-    write_nodes,
-)
+from crawl.phases.webgraph.tasks.nodes import OutlinksFile, send_endpoints, write_nodes
 from crawl.phases.webgraph.tasks.outlinks import (
     OutlinksSource,
     SegmentFile,
@@ -101,9 +95,11 @@ def run(
         base = transaction.base
         sites = find_link_sites(runner, base, choice.segments, "webgraph")
         rules = LinkRules.of(config, sites)
-        decision = _decision(config, rules)
+        is_auto = {name: config[setting] == AUTO for name, setting in RULE_SETTINGS.items()}
+        decision = {name: value for name, value in asdict(rules).items() if is_auto[name]}
         report.details.update(sites_note(sites, decision))
-        buckets = _buckets(crawl_dir, transaction, config)
+        snapshot = base or crawl_dir.crawldb.current()
+        buckets = snapshot.buckets if snapshot else config[CRAWLDB_BUCKETS]
         build = _Build(runner, transaction, config, rules, report, buckets)
         with phase.timed("outlinks"):
             files = _segment_files(choice.segments, config[LINK_DELETE_GONE])
@@ -119,23 +115,9 @@ def run(
             attached={WEBGRAPH_OUTLINKS.name: outlinks, WEBGRAPH_EDGES.name: edges},
             notes=sites_note(sites, decision),
         )
-        told = webgraph_remarks(crawl_dir, decision, sites, choice.names, report)
-        remarks = (*choice.remarks, *told)
+        own_remarks = webgraph_remarks(crawl_dir, decision, sites, choice.names, report)
+        remarks = (*choice.remarks, *own_remarks)
         return Published(graph, report, remarks, transaction.lock.took_over, choice.names)
-
-
-def _decision(config: Config, rules: LinkRules) -> dict[str, bool]:
-    """What was decided by looking at the crawl, of all rules."""
-    values = asdict(rules)
-    return {
-        name: values[name] for name, setting in RULE_SETTINGS.items() if config[setting] == AUTO
-    }
-
-
-def _buckets(crawl_dir: CrawlDir, transaction: Transaction, config: Config) -> int:
-    """As many as the graph has, or the CrawlDb, where there is one."""
-    snapshot = transaction.base or crawl_dir.crawldb.current()
-    return snapshot.buckets if snapshot else config[CRAWLDB_BUCKETS]
 
 
 def _renormalization(config: Config, options: WebGraphOptions) -> Renormalization | None:
@@ -202,7 +184,7 @@ class _Build:
         slices = Slices.to_write(self.transaction.base, self.buckets, file_rows)
         files = [OutlinksFile(number, file) for number, file in enumerate(outlinks)]
         addressed = [(task.number, task) for task in largest_first(files)]
-        send = partial(send_endpoints, SendEndpointsJob(folder, slices.router))
+        send = partial(send_endpoints, folder, slices.router)
         sent = self.runner.exchange(send, files, len(slices), "webgraph: send nodes")
         target = BucketTarget(WEBGRAPH, folder, place, stem="nodes", file_rows=file_rows)
         every = [(each.number, each) for each in slices.all]
@@ -218,8 +200,8 @@ class _Build:
         ends = pairwise(bounds.tolist())
         tasks = largest_first(EdgesTask(part, *nodes_of) for part, nodes_of in enumerate(ends))
         target = BucketTarget(WEBGRAPH_EDGES, folder, place, EDGE_GROUP_ROWS, stem="edges")
-        store = partial(write_edges, EdgesJob(target, self.rules.is_limited))
+        store = partial(write_edges, target, self.rules.is_limited)
         edges = links.run(store, [(task.part, task) for task in tasks], "webgraph: edges")
         for result in edges:
             self.report.counters += result.counters
-        return nodes, [result.file for result in edges if result.file is not None]
+        return nodes, [file for result in edges for file in result.files]

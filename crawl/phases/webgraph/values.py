@@ -6,7 +6,7 @@ from enum import StrEnum
 
 
 class NodeValue(StrEnum):
-    """What nodes are listed by."""
+    """The value that nodes are listed by."""
 
     INLINKS = "inlinks"
     OUTLINKS = "outlinks"
@@ -14,14 +14,14 @@ class NodeValue(StrEnum):
 
 
 class NodeGroup(StrEnum):
-    """What nodes are gathered by."""
+    """The kind of group that nodes are gathered into."""
 
     HOST = "host"
     DOMAIN = "domain"
 
 
 class Combine(StrEnum):
-    """What is made of the values of a host's or domain's pages."""
+    """How the values of a host's or domain's pages become one."""
 
     SUM = "sum"
     MAX = "max"

@@ -11,8 +11,9 @@ from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases.invertlinks.linkdb import linkdb_of, reading_linkdb
 from crawl.phases.invertlinks.tasks.dump import LinkDumpJob, as_inlinks, dump_links
-from crawl.phases.invertlinks.tasks.inlinks import StoredInlinks
+from crawl.phases.invertlinks.tasks.inlinks import inlinks_of_url
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import largest_first
 from crawl.tables.runner import Runner
@@ -23,17 +24,15 @@ def inlinks_of(directory: CrawlDir, url: str, config: Config) -> dict[str, Any] 
     """The URL as the LinkDb has it and its inlinks, best-scored first; of its normal form where
     nothing links to it as it was typed; None where nothing does."""
     folder = linkdb_of(directory).folder
-    return reading_linkdb(
-        directory, lambda snapshot: _find(StoredInlinks(folder, snapshot), url, config)
-    )
+    return reading_linkdb(directory, lambda snapshot: _find(folder, snapshot, url, config))
 
 
-def _find(stored: StoredInlinks, url: str, config: Config) -> dict[str, Any] | None:
-    links = stored.of_url(url)
+def _find(folder: Folder, snapshot: Snapshot, url: str, config: Config) -> dict[str, Any] | None:
+    links = inlinks_of_url(folder, snapshot, url)
     if not links.num_rows:
         normal = NormalizerChain.from_config(config, Scope.LINKDB).normalize(url)
         if normal is not None and normal != url:
-            url, links = normal, stored.of_url(normal)
+            url, links = normal, inlinks_of_url(folder, snapshot, normal)
     return as_inlinks(url, links.to_pylist()) if links.num_rows else None
 
 

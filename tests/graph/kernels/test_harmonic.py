@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given, settings
 
 from crawl.graph.kernels import harmonic
-from crawl.graph.kernels.harmonic import CentralityOptions, HyperLogLog
+from crawl.graph.kernels.harmonic import HyperLogLog
 from tests.examples import scaled
 from tests.graph.graphs import Drawn, drawn_graphs, power_law
 from tests.graph.reference.array_edges import ArrayEdges
-from tests.graph.reference.harmonic import error_of, harmonic_centrality
+from tests.graph.reference.harmonic import CentralityOptions, error_of, harmonic_centrality
 
 
 @given(drawn_graphs())

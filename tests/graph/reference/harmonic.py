@@ -9,13 +9,25 @@ import numpy as np
 
 from crawl.graph.kernels.harmonic import (
     BallCounter,
-    CentralityOptions,
     ExactCounter,
     Floats,
     HyperLogLog,
     ball_step,
 )
 from tests.graph.reference.array_edges import EdgeBuckets
+
+
+@dataclass(frozen=True, slots=True)
+class CentralityOptions:
+    """How exactly, and how far."""
+
+    precision: int = 6
+    exact_below: int = 10_000
+    """Graphs of fewer nodes are computed exactly, with a bit for each pair of nodes."""
+    max_distance: int = 1000
+    """Farther nodes do not count."""
+    seed: int = 0
+    """Of the hashes."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,6 @@ from hypothesis import strategies as st
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.errors import ConfigError, NoSnapshot, StorageError, UsageError
-from crawl.graph.kernels.harmonic import CentralityOptions
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.operations.options import Face, read_options
 from crawl.phases.hostgraph import dump as graph_dump
@@ -38,7 +37,7 @@ from crawl.urls.backwards import backwards
 from crawl.urls.domains import registered_domain
 from tests.examples import scaled
 from tests.graph.reference.array_edges import ArrayEdges
-from tests.graph.reference.harmonic import harmonic_centrality
+from tests.graph.reference.harmonic import CentralityOptions, harmonic_centrality
 from tests.phases.host_graphs import crawl_of_links, make_host_graph, rows_of
 from tests.phases.linked_pages import edges_into
 
@@ -53,7 +52,7 @@ def small_tasks() -> Iterator[None]:
     """Ranges, tasks and blocks of a few rows."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(names, "_NAMES_PER_RANGE", 2)
-        patch.setattr(names, "_SAMPLED", 3)
+        patch.setattr(names, "_MAX_SAMPLE", 3)
         patch.setattr(hostgraph, "EDGE_GROUP_ROWS", 2)
         patch.setattr(edges, "_MAX_ROWS", 2)
         patch.setattr(ranking, "_EDGES_PER_TASK", 1)

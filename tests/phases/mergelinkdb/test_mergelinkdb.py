@@ -17,7 +17,7 @@ from crawl.config import Config
 from crawl.driver.phase_run import Published
 from crawl.errors import NoSnapshot, NothingToDo, UsageError
 from crawl.phases.invertlinks.linkdb import linkdb_of
-from crawl.phases.invertlinks.tasks.inlinks import INLINKS, StoredInlinks, anchors_of
+from crawl.phases.invertlinks.tasks.inlinks import inlinks_of_url
 from crawl.phases.mergelinkdb import run as mergelinkdb
 from crawl.phases.mergelinkdb.options import MergeLinkDbOptions
 from crawl.storage.checking import check
@@ -26,6 +26,7 @@ from crawl.storage.layout import bucket_of
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from crawl.urls.parse import host_of
+from tests.phases.bucket_inlinks import INLINKS, StoredInlinks, anchors_of
 from tests.phases.killed import run_killed
 from tests.phases.linking import (
     Inlinks,
@@ -190,17 +191,17 @@ def test_the_inlinks_of_one_url(tmp_path: Path) -> None:
     directory = crawl_of(tmp_path, ONE, FIRST)
     make_parsed(directory, TWO, SECOND)
     invert(directory, crawldb__row__group__size=2, crawldb__file__rows=5)
-    stored = StoredInlinks.current(directory)
-    assert stored is not None
+    linkdb = linkdb_of(directory)
+    snapshot = linkdb.require_current()
     for url in {url for url, _ in BOTH}:
-        rows = stored.of_url(url).to_pylist()
+        rows = inlinks_of_url(linkdb.folder, snapshot, url).to_pylist()
         links = {source: value for (target, source), value in BOTH.items() if target == url}
         best_first = sorted(links, key=lambda source: (-links[source][1], source))
         assert [row["from_url"] for row in rows] == best_first
         assert {row["from_url"]: row["anchor"] for row in rows} == {
             source: anchor for source, (anchor, _, _) in links.items()
         }
-    assert stored.of_url("http://h0.org/none").num_rows == 0
+    assert inlinks_of_url(linkdb.folder, snapshot, "http://h0.org/none").num_rows == 0
 
 
 @pytest.mark.parametrize("buckets", [3, 6])

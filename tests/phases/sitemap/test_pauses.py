@@ -11,14 +11,14 @@ from crawl.config import Config
 from crawl.fetcher.values.hooks import KnownServer
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.phases.sitemap.tasks.task import EarlierPauses
-from crawl.phases.sitemap.tasks.values import SitemapJob, SitemapList
+from crawl.phases.sitemap.tasks.values import SitemapJob
 from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of
 from crawl.storage.server_pauses import ServerPause, write_pauses
 from crawl.testing.clock import ManualClock
 
 DESTINATIONS = 4
-OWN = SitemapList(1, "", 1, None, 0)
+OWN = 1
 
 
 @pytest.fixture

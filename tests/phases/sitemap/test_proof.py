@@ -75,7 +75,7 @@ def test_hosts_are_counted_over_all_tasks_and_those_that_were_asked_left_out(
     )
     tasks = [(number, number) for number in range(destinations)]
     results = sent.run(partial(unproved_hosts, 2), tasks, "choose")
-    assert sum(each.found for each in results) == 2 + 9
+    assert sum(each.count for each in results) == 2 + 9
     assert all(len(each.hosts) <= 2 for each in results)
     best = sorted((host for each in results for host in each.hosts), reverse=True)[:2]
     assert best == [(7, "b", "http://b"), (5, "a", "http://a")]

@@ -68,7 +68,7 @@ def test_whatever_comes_it_is_bounded(rounds: list[list[bytes]]) -> None:
     state = NEW
     for number, pages in enumerate(rounds):
         state = after_pages(state, Counter(pages), number, RULE)
-        assert 0 <= state.repeats <= state.pages <= 4 * RULE.least
+        assert 0 <= state.repeats <= state.pages <= 4 * RULE.min_pages
         assert state.slow_until <= number + RULE.longest_ms
         assert bool(state.slowed) == bool(state.slow_until)
         if state.slowed:

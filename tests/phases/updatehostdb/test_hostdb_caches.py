@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 from crawl.config import Config
+from crawl.driver.phase_run import Published
 from crawl.model.report import Report
 from crawl.model.table import Table
 from crawl.model.tables import ROBOTS, SERVERS
-from crawl.phases.updatehostdb.run import UpdateHostDbResult
 from crawl.robots.stored import StoredAnswer
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import buckets_of
@@ -64,7 +64,7 @@ def said(authority: str, body: str, at: int = NOW, code: int = 200) -> StoredAns
     return StoredAnswer(authority, at, at + 10**9, code, f"{authority}/robots.txt", body.encode())
 
 
-def update(directory: CrawlDir) -> UpdateHostDbResult:
+def update(directory: CrawlDir) -> Published:
     return update_hosts(directory, settings={"http.agent.name": "mybot"})
 
 

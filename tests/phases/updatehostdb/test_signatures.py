@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from crawl.phases.updatehostdb.tasks.signatures import (
-    KEPT,
+    MAX_NUMBERS,
     distinct,
     estimates,
     numbers_of,
@@ -22,7 +22,7 @@ def test_equal_signatures_have_equal_numbers_and_others_others() -> None:
     assert numbers == numbers_of(pa.array(texts, pa.binary())).tolist()
 
 
-@pytest.mark.parametrize("count", [0, 1, 10, KEPT - 1, 50_000])
+@pytest.mark.parametrize("count", [0, 1, 10, MAX_NUMBERS - 1, 50_000])
 def test_how_many_there_are_is_told_from_several_places(count: int) -> None:
     numbers = numbers_of(pa.array([b"%d" % number for number in range(count)], pa.binary()))
     halves = [numbers[: count // 2 + 5], numbers[count // 2 :]]  # some are in both
@@ -30,4 +30,4 @@ def test_how_many_there_are_is_told_from_several_places(count: int) -> None:
     owners = np.concatenate([owner for owner, _ in told])
     every = np.concatenate([numbers for _, numbers in told])
     (found,) = estimates(*smallest(*distinct(owners, every)), 1)
-    assert found == pytest.approx(count, rel=0 if count < KEPT else 0.1)
+    assert found == pytest.approx(count, rel=0 if count < MAX_NUMBERS else 0.1)

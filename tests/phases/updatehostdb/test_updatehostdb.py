@@ -224,7 +224,7 @@ def test_the_hostdb_follows_the_crawldb_to_more_buckets(tmp_path: Path) -> None:
     before = hosts_of(crawl.directory)
     rebucket.run(InProcess(), crawl.directory, Config(), RebucketOptions(8), ManualClock(NOW))
     done = update_hosts(crawl.directory)
-    assert done.hostdb.buckets == 8
+    assert done.state.buckets == 8
     assert hosts_of(crawl.directory) == before
 
 

@@ -19,7 +19,6 @@ from crawl.phases.webgraph.tasks.vectors import (
     read_piece,
     whole_rows,
     write_piece,
-    write_rows,
 )
 from crawl.storage.folder import Folder
 
@@ -111,7 +110,7 @@ def _written(
     return CentralityTaskResult(
         CentralityTask(
             task.parts,
-            write_rows(job.scratch, f"balls-{first}", first, rows),
+            write_piece(job.scratch, f"balls-{first}", first, rows),
             write_piece(job.scratch, f"sizes-{first}", first, sizes),
             write_piece(job.scratch, f"harmonic-{first}", first, totals),
         ),

@@ -15,8 +15,7 @@ from crawl.phases.webgraph.tasks.names import group_names
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, read_piece
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table
-from crawl.tables.bucket_files import BucketTarget, write_bucket
+from crawl.tables.bucket_files import BucketTarget, stored_groups, write_bucket
 
 _RANKED = ("harmonic", "harmonic_pos", "pagerank", "pagerank_pos")
 
@@ -55,10 +54,10 @@ def _rows(
     job: HostsJob, part: int, values: dict[str, np.ndarray[Any, Any]], begin: int
 ) -> Iterator[pa.Table]:
     schema = job.target.table.schema
-    known = ["host_rev", "pages", "hosts", "inlinks", "outlinks"]
-    for first, rows in job.graph.node_groups(part, known):
+    stored = ["host_rev", "pages", "hosts", "inlinks", "outlinks"]
+    for first, rows in job.graph.node_groups(part, stored):
         low, high = first - begin, first - begin + rows.num_rows
-        columns: dict[str, Any] = {name: rows[name] for name in known}
+        columns: dict[str, Any] = {name: rows[name] for name in stored}
         columns["host"] = pa.array(group_names(rows), pa.string())
         for name, column in values.items():
             columns[name] = pa.array(column[low:high]).cast(schema.field(name).type)
@@ -67,9 +66,7 @@ def _rows(
 
 def first_hosts(folder: Folder, count: int, file: BucketFile) -> pa.Table:
     """The hosts of a file that are among the first by harmonic centrality."""
-    with open_table(folder, file.path, size=file.bytes) as source:
-        found = [
-            rows.filter(pc.less_equal(rows["harmonic_pos"], pa.scalar(count)))
-            for rows in each_group(source)
-        ]
-    return pa.concat_tables(found)
+    return pa.concat_tables(
+        rows.filter(pc.less_equal(rows["harmonic_pos"], pa.scalar(count)))
+        for rows in stored_groups(folder, [file])
+    )

@@ -30,7 +30,7 @@ DEGREES = RowKind(
 )
 """How many links lead to a host, or leave it, as far as somebody counted."""
 LINKED = pa.schema([*NAMED, pa.field("inlinks", pa.int64()), pa.field("outlinks", pa.int64())])
-"""What is known of hosts before they are ranked."""
+"""Rows of hosts before they are ranked."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,8 @@ def send_links(job: SendLinksJob, part: int, outbox: Outbox) -> Counters:
     for block in job.graph.blocks(part):
         sources = groups[block.sources].astype(np.int64)
         destinations = groups[block.destinations].astype(np.int64)
-        known = (sources >= 0) & (destinations >= 0)
-        links = links_between(sources[known], destinations[known])
+        has_hosts = (sources >= 0) & (destinations >= 0)
+        links = links_between(sources[has_hosts], destinations[has_hosts])
         rows = pa.table([links.destinations, links.sources, links.pages], schema=LINKS.schema)
         parts = np.searchsorted(job.bounds, links.destinations, side="right") - 1
         outbox.send(LINKS, rows, parts)
@@ -63,37 +63,25 @@ def send_links(job: SendLinksJob, part: int, outbox: Outbox) -> Counters:
     return counters
 
 
-@dataclass(frozen=True)
-class WriteLinksJob:
-    """Where the links of hosts go."""
-
-    target: BucketTarget
-    bounds: Numbers
-
-
 def write_links(
-    job: WriteLinksJob, task: EdgesTask, received: Received, outbox: Outbox
-) -> BucketFile | None:
-    """Writes the links into the hosts of a range, and counts them for both of their ends; None
+    target: BucketTarget, bounds: Numbers, task: EdgesTask, received: Received, outbox: Outbox
+) -> list[BucketFile]:
+    """Writes the links into the hosts of a range, and counts them for both of their ends; no file
     where nothing leads to these hosts."""
-    with BucketWriter(job.target, task.part) as writer:
+    with BucketWriter(target, task.part) as writer:
         for to, of, pages in edge_ranges(task, received, LINKS):
             # by destination, then source: the order of the file
             links = summed_links(to, of, pages)
             destinations, sources = links.sources, links.destinations
-            columns = [destinations, sources, links.pages]
-            writer.write(pa.table(columns, schema=LINKS.schema))
-            _send_degrees(job.bounds, destinations, outbox, is_inlinks=True)
-            _send_degrees(job.bounds, sources, outbox, is_inlinks=False)
-    return writer.files[0] if writer.files else None
-
-
-def _send_degrees(bounds: Numbers, ends: Numbers, outbox: Outbox, *, is_inlinks: bool) -> None:
-    nodes, counts = np.unique(ends, return_counts=True)
-    nothing = np.zeros(len(nodes), dtype=np.int64)
-    columns = [counts, nothing] if is_inlinks else [nothing, counts]
-    rows = pa.table([nodes, *columns], schema=DEGREES.schema)
-    outbox.send(DEGREES, rows, np.searchsorted(bounds, nodes, side="right") - 1)
+            writer.write(pa.table([destinations, sources, links.pages], schema=LINKS.schema))
+            for place, ends in enumerate((destinations, sources), start=1):
+                nodes, counts = np.unique(ends, return_counts=True)
+                columns = [nodes, np.zeros_like(nodes), np.zeros_like(nodes)]
+                columns[place] = counts
+                rows = pa.table(columns, schema=DEGREES.schema)
+                parts = np.searchsorted(bounds, np.asarray(nodes), side="right") - 1
+                outbox.send(DEGREES, rows, parts)
+    return writer.files
 
 
 @dataclass(frozen=True, slots=True)

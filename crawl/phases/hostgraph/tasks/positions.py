@@ -76,7 +76,7 @@ def send_positions(job: PositionsJob, number: int, received: Received, outbox: O
 def write_positions(job: PositionsJob, part: int, received: Received) -> VectorPiece:
     """The positions of the nodes of a piece, as a piece."""
     piece = job.source.pieces[part]
-    found = np.zeros(piece.end - piece.first)
+    positions = np.zeros(piece.end - piece.first)
     for rows in received.tables(POSITIONS):
-        found[rows["node"].to_numpy() - piece.first] = rows["position"].to_numpy()
-    return write_piece(job.source.scratch, f"positions-{piece.first}", piece.first, found)
+        positions[rows["node"].to_numpy() - piece.first] = rows["position"].to_numpy()
+    return write_piece(job.source.scratch, f"positions-{piece.first}", piece.first, positions)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -61,18 +62,9 @@ def _merged(
     job: InjectMergeJob, base: Slice, received: Received, counters: Counters
 ) -> Iterator[pa.Table]:
     key = job.target.table.key
-    stored = StoredGroups(stored_rows(job.stored, base, received, counters), "url")
-    for seeds in NewRows.received(received, SEEDS, "url").ranges():
-        unique, repeated = merge.sorted_unique(seeds.rows, key, rank="sequence")
-        counters["urls_repeated_in_seeds"] += repeated
-        counters["urls_injected_unique"] += unique.num_rows
-        unique = unique.drop_columns(["sequence"])
-        yield from merge.merge_sorted(stored.below(seeds.end), unique, _combine(job, counters), key)
-
-
-def _combine(job: InjectMergeJob, counters: Counters) -> merge.Combine:
     # as the table stores it: 0.1 in 32 bits is not 0.1
     default_score = float(np.float32(job.config[DB_SCORE_INJECTED]))
+    default_interval = int(job.config[DB_FETCH_INTERVAL_DEFAULT])
 
     def combine(groups: merge.KeyGroups) -> pa.Table:
         counters["urls_merged"] += len(groups)
@@ -81,20 +73,16 @@ def _combine(job: InjectMergeJob, counters: Counters) -> merge.Combine:
         if job.on_known is OnKnown.OVERWRITE:
             return merge.replace_stored(groups)
         old, new = groups.first(), groups.last()
-        return to_table(
-            (
-                url,
-                host,
-                update_known(
-                    was,
-                    seed,
-                    default_score=default_score,
-                    default_interval=int(job.config[DB_FETCH_INTERVAL_DEFAULT]),
-                ),
-            )
-            for (url, was), (_, seed), host in zip(
-                to_records(old), to_records(new), strings(old["host"]), strict=True
-            )
+        pairs = zip(to_records(old), to_records(new), strings(old["host"]), strict=True)
+        update = partial(
+            update_known, default_score=default_score, default_interval=default_interval
         )
+        return to_table((url, host, update(was, seed)) for (url, was), (_, seed), host in pairs)
 
-    return combine
+    stored = StoredGroups(stored_rows(job.stored, base, received, counters), "url")
+    for seeds in NewRows.received(received, SEEDS, "url").ranges():
+        unique, repeated = merge.sorted_unique(seeds.rows, key, rank="sequence")
+        counters["urls_repeated_in_seeds"] += repeated
+        counters["urls_injected_unique"] += unique.num_rows
+        unique = unique.drop_columns(["sequence"])
+        yield from merge.merge_sorted(stored.below(seeds.end), unique, combine, key)

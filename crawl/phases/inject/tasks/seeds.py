@@ -53,7 +53,7 @@ class ReadSeedsJob:
 
 @dataclass(frozen=True, slots=True)
 class ReadSeedsTaskResult:
-    """What one piece came to."""
+    """The counts and examples of one piece."""
 
     counters: Counters
     samples: dict[str, list[str]]
@@ -97,16 +97,17 @@ def _parsed(
         for row in np.flatnonzero(~is_bare).tolist()
         if (seed := _seed(piece, lines[row], counters, samples)) is not None
     }
-    found = np.concatenate([bare, np.fromiter(seeds, np.int64, len(seeds))])
-    order = np.argsort(found)
+    numbers = np.concatenate([bare, np.fromiter(seeds, np.int64, len(seeds))])
+    order = np.argsort(numbers)
     texts = [
         raw.filter(pa.array(is_bare)).cast(pa.string()),
         pa.array([seed.url for seed in seeds.values()], pa.string()),
     ]
     offsets = np.array([line.offset for line in lines], np.int64)
-    place = {row: at for at, row in enumerate(found[order].tolist())} if seeds else {}
+    numbers = numbers[order]
+    place = {row: at for at, row in enumerate(numbers.tolist())} if seeds else {}
     return _Batch(
-        offsets[found[order]] + (piece.order << _FILE_SHIFT),
+        offsets[numbers] + (piece.order << _FILE_SHIFT),
         pa.concat_arrays(texts).take(order),
         {place[row]: seed for row, seed in seeds.items()},
     )
@@ -114,41 +115,41 @@ def _parsed(
 
 def _seed(piece: SeedPiece, line: SeedLine, counters: Counters, samples: Samples) -> Seed | None:
     """The seed on a line; a line that cannot be read is counted."""
+    seed = None
     if line.raw is None:
-        _malformed("line_too_long", f"{piece.address} at byte {line.offset}", counters, samples)
-        counters["seed_lines"] += 1
-        return None
-    try:
-        seed = parse_line(line.raw.decode())
-    except UnicodeDecodeError:
-        _malformed("not_utf8", line.raw, counters, samples)
-        counters["seed_lines"] += 1
-        return None
-    if seed is not None:
-        counters["seed_lines"] += 1
-        for token in seed.ignored:
-            counters["metadata_ignored"] += 1
-            samples.add("metadata_ignored", f"{token} of {seed.url}")
+        text = f"{piece.address} at byte {line.offset}"
+        _count("malformed.line_too_long", text, counters, samples)
+    else:
+        try:
+            seed = parse_line(line.raw.decode())
+        except UnicodeDecodeError:
+            _count("malformed.not_utf8", line.raw, counters, samples)
+        else:
+            if seed is None:
+                return None
+            for token in seed.ignored:
+                _count("metadata_ignored", f"{token} of {seed.url}", counters, samples)
+    counters["seed_lines"] += 1
     return seed
 
 
-def _malformed(reason: str, text: str | bytes, counters: Counters, samples: Samples) -> None:
-    counters[f"malformed.{reason}"] += 1
-    samples.add(f"malformed.{reason}", text)
+def _count(reason: str, text: str | bytes, counters: Counters, samples: Samples) -> None:
+    counters[reason] += 1
+    samples.add(reason, text)
 
 
 def _rows(job: ReadSeedsJob, batch: _Batch, counters: Counters, samples: Samples) -> pa.Table:
-    given = urls = batch.urls
+    urls = batch.urls
     if job.normalizers is not None:
-        urls = job.normalizers.normalize_batch(given, counters)
+        urls = job.normalizers.normalize_batch(batch.urls, counters)
     hosts = hosts_of(urls)
     # a file: URL has no host, and that is no fault
     hosts = cast(
         "pa.Array[Any]", pc.if_else(pc.starts_with(urls, "file:"), fill_null(hosts, ""), hosts)
     )
     usable = pc.and_(pc.is_valid(urls), pc.is_valid(hosts))
-    for url in strings(given.filter(pc.invert(usable))):
-        _malformed(why_no_url(url), url, counters, samples)
+    for url in strings(batch.urls.filter(pc.invert(usable))):
+        _count(f"malformed.{why_no_url(url)}", url, counters, samples)
 
     if job.filters is not None:
         candidates = urls.filter(usable)
@@ -161,17 +162,16 @@ def _rows(job: ReadSeedsJob, batch: _Batch, counters: Counters, samples: Samples
                 samples.add("urls_filtered", f"{url} ({name}: {reason})")
         usable = pc.replace_with_mask(usable, usable, accepted)
 
-    chosen = np.flatnonzero(usable.to_numpy(zero_copy_only=False))
-    counters["urls_injected"] += len(chosen)
-    return _scored(
-        job, _columns(job, batch, chosen, urls.filter(usable), hosts.filter(usable)), counters
-    )
+    numbers = np.flatnonzero(usable.to_numpy(zero_copy_only=False))
+    counters["urls_injected"] += len(numbers)
+    rows = _columns(job, batch, numbers, urls.filter(usable), hosts.filter(usable))
+    return _scored(job, rows, counters)
 
 
 def _columns(
     job: ReadSeedsJob,
     batch: _Batch,
-    chosen: npt.NDArray[np.int64],
+    numbers: npt.NDArray[np.int64],
     urls: pa.Array[Any],
     hosts: pa.Array[Any],
 ) -> pa.Table:
@@ -184,18 +184,19 @@ def _columns(
         if seed.fetch_interval is not None:
             intervals[row] = seed.fetch_interval
         metadata[row] = list(seed.metadata.items())
+    count = len(numbers)
     columns: dict[str, Any] = {
         "url": urls,
         "host": hosts,
-        "status": pa.repeat(int(Status.DB_UNFETCHED), len(chosen)),
-        "fetch_time": pa.repeat(job.now_ms, len(chosen)),
-        "modified_time": pa.nulls(len(chosen)),
-        "fetch_interval": intervals[chosen],
-        "retries": pa.repeat(0, len(chosen)),
-        "score": scores[chosen],
-        "signature": pa.nulls(len(chosen)),
-        "metadata": pa.array(metadata, METADATA).take(chosen),
-        "sequence": batch.sequences[chosen],
+        "status": pa.repeat(int(Status.DB_UNFETCHED), count),
+        "fetch_time": pa.repeat(job.now_ms, count),
+        "modified_time": pa.nulls(count),
+        "fetch_interval": intervals[numbers],
+        "retries": pa.repeat(0, count),
+        "score": scores[numbers],
+        "signature": pa.nulls(count),
+        "metadata": pa.array(metadata, METADATA).take(numbers),
+        "sequence": batch.sequences[numbers],
     }
     arrays = [
         (column if isinstance(column, pa.Array) else pa.array(column)).cast(field.type)

@@ -23,6 +23,7 @@ from crawl.tables.bucket_files import stored_groups
 from crawl.tables.dump_files import csv_line, write_dump
 from crawl.tables.slices import Slice
 
+_JSON_KEYS = {"fromUrl": "from_url", "anchor": "anchor", "score": "score", "segment": "segment"}
 _CSV_COLUMNS = ["Url", "From url", "Anchor", "Score", "Segment"]
 
 
@@ -39,7 +40,7 @@ class LinkDumpJob:
 
 def dump_links(job: LinkDumpJob, base: Slice) -> int:
     """Writes the wanted links of a slice; returns how many."""
-    tables, render = _wanted(job, base), partial(_rendered, job.format)
+    tables, render = _matching(job, base), partial(_rendered, job.format)
     return write_dump(job.output, job.format, base, tables, _CSV_COLUMNS, render, LINKDB.schema)
 
 
@@ -61,15 +62,7 @@ def as_inlinks(url: str, rows: list[dict[str, Any]]) -> dict[str, Any]:
     """A URL and its inlinks, under Nutch's JSON keys where it has any."""
     return {
         "url": url,
-        "inlinks": [
-            {
-                "fromUrl": row["from_url"],
-                "anchor": row["anchor"],
-                "score": row["score"],
-                "segment": row["segment"],
-            }
-            for row in rows
-        ],
+        "inlinks": [{key: row[name] for key, name in _JSON_KEYS.items()} for row in rows],
     }
 
 
@@ -82,7 +75,7 @@ def as_paragraph(url: str, rows: list[dict[str, Any]]) -> str:
     return "\n".join(lines)
 
 
-def _wanted(job: LinkDumpJob, base: Slice) -> Iterator[pa.Table]:
+def _matching(job: LinkDumpJob, base: Slice) -> Iterator[pa.Table]:
     for rows in stored_groups(job.linkdb, base.files):
         if job.regex is not None:
             rows = rows.filter(pc.match_substring_regex(rows["url"], f"^(?:{job.regex})$"))

@@ -1,158 +1,21 @@
-"""Inlinks out of the LinkDb: those of one URL, or of every URL of a bucket in their order.
-
-The second is for whoever goes through the CrawlDb bucket by bucket (indexing): the LinkDb has
-the CrawlDb's buckets, and within them the same order of URLs.
-"""
+"""The inlinks of one URL out of the LinkDb."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any, cast
-
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
-from crawl.errors import UsageError
-from crawl.model.arrow import as_array, as_mask, fill_null
 from crawl.model.derived_tables import LINKDB
-from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of
 from crawl.storage.manifest import Snapshot
-from crawl.tables.bucket_files import stored_groups
 from crawl.tables.lookup import find_rows
-from crawl.tables.merge import repeats_before
-from crawl.urls.hosts import hosts_of
-
-INLINK = pa.struct(
-    [
-        pa.field("from_url", pa.string(), nullable=False),
-        pa.field("anchor", pa.string(), nullable=False),
-        pa.field("score", pa.float32(), nullable=False),
-    ]
-)
-INLINKS = pa.schema(
-    [
-        pa.field("url", pa.string(), nullable=False),
-        pa.field("inlinks", pa.list_(INLINK), nullable=False),
-    ]
-)
-"""A URL and all that links to it."""
-
-_COLUMNS = ["url", "host", "from_url", "anchor", "score"]
 
 
-@dataclass(frozen=True, slots=True)
-class StoredInlinks:
-    """One state of the LinkDb; a plain value that tasks can be given."""
-
-    folder: Folder
-    snapshot: Snapshot
-
-    @classmethod
-    def current(cls, crawl_dir: CrawlDir) -> StoredInlinks | None:
-        """The LinkDb's current state; None where there is none yet."""
-        dataset = crawl_dir.dataset(LINKDB)
-        snapshot = dataset.current()
-        return None if snapshot is None else cls(dataset.folder, snapshot)
-
-    def of_url(self, url: str) -> pa.Table:
-        """The rows of the links to a URL, best-scored first; one file is opened, however large
-        the LinkDb is."""
-        found = find_rows(LINKDB, self.folder, self.snapshot, url)
-        if found is None:
-            return LINKDB.schema.empty_table()
-        # the rows are in the order of the linking pages, which decides between equal scores
-        scores = found["score"].to_numpy()
-        return found.take(np.argsort(-scores, kind="stable"))
-
-    def check_buckets(self, buckets: int) -> None:
-        """Raises UsageError where the LinkDb cannot be read beside a CrawlDb of so many buckets."""
-        if buckets % self.snapshot.buckets:
-            raise UsageError(
-                f"{self.folder.address} has {self.snapshot.buckets} buckets and the CrawlDb"
-                f" {buckets}, which is no multiple: delete the LinkDb and invert the links anew"
-            )
-
-    def of_bucket(
-        self, bucket: int, buckets: int, first: str | None = None, end: str | None = None
-    ) -> Iterator[pa.Table]:
-        """Tables of `INLINKS` with each URL of a bucket, of `buckets` in all, that anything links
-        to: once, in the order of the CrawlDb's files. Only URLs from `first` on and below `end`,
-        where they are given (`Slice.first`, `Slice.end`)."""
-        self.check_buckets(buckets)
-        waiting = LINKDB.schema.empty_table().select(_COLUMNS)
-        for rows in self._rows(bucket, buckets, first, end):
-            rows = pa.concat_tables([waiting, rows])
-            starts = np.flatnonzero(np.append(True, ~repeats_before(rows, ["url"])))
-            # the last URL may have further links in the next row group
-            last = int(starts[-1])
-            if last:
-                yield _grouped(rows.slice(0, last), starts[:-1])
-            waiting = rows.slice(last)
-        if waiting.num_rows:
-            yield _grouped(waiting, np.zeros(1, np.int64))
-
-    def _rows(
-        self, bucket: int, buckets: int, first: str | None, end: str | None
-    ) -> Iterator[pa.Table]:
-        files = self.snapshot.files_of(bucket % self.snapshot.buckets)
-        firsts = [*(file.first or "" for file in files[1:]), None]
-        wanted = [
-            file
-            for file, behind in zip(files, firsts, strict=True)
-            if _is_below(file.first or "", end) and not _is_below_or_at(behind, first)
-        ]
-        for rows in stored_groups(self.folder, wanted, _COLUMNS):
-            if buckets != self.snapshot.buckets:
-                rows = rows.filter(pa.array(buckets_of(rows["host"], buckets) == bucket))
-            if first is not None:
-                rows = rows.filter(pc.greater_equal(rows["url"], pa.scalar(first)))
-            if end is not None:
-                rows = rows.filter(pc.less(rows["url"], pa.scalar(end)))
-            if rows.num_rows:
-                yield rows
-
-
-def anchors_of(inlinks: pa.Table) -> pa.Array[Any]:
-    """For each row of `INLINKS` the texts that describe the URL, as Nutch gives them to an index:
-    those that are not empty, each once for every linking host, in the order of the pages."""
-    lists = cast("pa.ListArray[Any]", as_array(inlinks["inlinks"]))
-    links = cast("pa.StructArray", lists.flatten())
-    owners = pc.list_parent_indices(lists).to_numpy(zero_copy_only=False)
-    anchors = links.field("anchor")
-    hosts = fill_null(hosts_of(links.field("from_url")), "")
-    keys = np.stack([owners.astype(np.int64), _codes(hosts), _codes(anchors)])
-    _, firsts = np.unique(keys, axis=1, return_index=True)
-    is_first = np.zeros(len(anchors), np.bool_)
-    is_first[firsts] = True
-    kept = is_first & as_mask(pc.not_equal(anchors, pa.scalar("")))
-    counts = np.bincount(owners[kept], minlength=len(lists))
-    offsets = np.append(0, np.cumsum(counts)).astype(np.int32)
-    return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), anchors.filter(pa.array(kept)))
-
-
-def _codes(texts: pa.Array[Any]) -> np.ndarray[Any, np.dtype[np.int64]]:
-    return texts.dictionary_encode().indices.to_numpy(zero_copy_only=False).astype(np.int64)
-
-
-def _grouped(rows: pa.Table, starts: np.ndarray[Any, np.dtype[np.int64]]) -> pa.Table:
-    """Rows in order, as one row a URL."""
-    links = pa.StructArray.from_arrays(
-        [as_array(rows[field.name]) for field in INLINK], fields=list(INLINK)
-    )
-    offsets = np.append(starts, rows.num_rows).astype(np.int32)
-    lists = pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), links).cast(
-        INLINKS.field("inlinks").type
-    )
-    return pa.Table.from_arrays([as_array(rows["url"]).take(starts), lists], schema=INLINKS)
-
-
-def _is_below(value: str, end: str | None) -> bool:
-    return end is None or value.encode() < end.encode()
-
-
-def _is_below_or_at(value: str | None, first: str | None) -> bool:
-    return value is not None and first is not None and value.encode() <= first.encode()
+def inlinks_of_url(linkdb: Folder, snapshot: Snapshot, url: str) -> pa.Table:
+    """The rows of the links to a URL, best-scored first; one file is opened, however large the
+    LinkDb is."""
+    rows = find_rows(LINKDB, linkdb, snapshot, url)
+    if rows is None:
+        return LINKDB.schema.empty_table()
+    # the rows are in the order of the linking pages, which decides between equal scores
+    return rows.take(np.argsort(-rows["score"].to_numpy(), kind="stable"))

@@ -18,15 +18,17 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import ConfigError
 from crawl.interfaces.scoring import SCORE_KEY
-from crawl.model.arrow import as_array, as_mask, fill_null
+from crawl.model.arrow import as_array, as_mask, count_true, fill_null, with_column
 from crawl.model.derived_tables import LINKDB
 from crawl.parsing.anchors import UNFOLLOWABLE, are_followable
 from crawl.phases.invertlinks import settings
 from crawl.phases.invertlinks.tasks.origin import as_merged
 from crawl.rules.sites import Sites, decided
 from crawl.storage.folder import Folder
+from crawl.storage.layout import distinct
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import each_group, open_table, open_whole_table, read_groups
+from crawl.storage.parquet import open_whole_table, read_groups
+from crawl.tables.bucket_files import stored_groups
 from crawl.tables.exchange import Outbox
 from crawl.tables.renormalize import Renormalization
 from crawl.tables.slices import Router, gathered
@@ -40,7 +42,6 @@ _COLUMNS = [
     *(f"outlinks.list.element.{name}" for name in ("url", "anchor", "tag")),
     "metadata",
 ]
-_SEGMENT = LINKDB.names.index("segment")
 _LINKS_AT_ONCE = 400_000
 """Links that a sending task gathers before it sends them: blocks of a few rows are dear."""
 _PAGES_PER_TASK = 20_000
@@ -61,8 +62,8 @@ class LinkRules:
 
     @classmethod
     def of(cls, config: Config, renormalization: Renormalization | None, sites: Sites) -> LinkRules:
-        """What the properties say of the links of a crawl that have to do with these sites. Raises
-        ConfigError where no link could be left."""
+        """The rules by the properties, for the links of a crawl that have to do with these sites.
+        Raises ConfigError where no link could be left."""
         internal = config[settings.LINKDB_IGNORE_INTERNAL_LINKS]
         external = config[settings.LINKDB_IGNORE_EXTERNAL_LINKS]
         if internal == "true" and external:
@@ -84,49 +85,49 @@ class PagesFile:
     segment: str
 
 
-@dataclass(frozen=True)
-class SendLinksJob:
-    """The sending of links to the slices of their targets: which links count, and where they go."""
-
-    rules: LinkRules
-    router: Router
-
-
 def send_links_tasks(files: list[PagesFile]) -> list[tuple[PagesFile, ...]]:
     """The files, as many together as a task can take."""
     return list(gathered(files, _PAGES_PER_TASK))
 
 
-def send_links(job: SendLinksJob, files: tuple[PagesFile, ...], outbox: Outbox) -> Counters:
+def send_links(
+    rules: LinkRules, router: Router, files: tuple[PagesFile, ...], outbox: Outbox
+) -> Counters:
     """Sends the links of some files to their slices."""
-    sending = _Sending(job.router, outbox)
+    sending = _Sending(router, outbox)
     for file in files:
         with open_whole_table(file.folder, file.path) as source:
             for start in range(0, source.num_row_groups, _GROUPS_AT_ONCE):
                 end = min(start + _GROUPS_AT_ONCE, source.num_row_groups)
                 pages = read_groups(source, list(range(start, end)), _COLUMNS)
-                sending.add(inverted(pages, file.segment, job.rules, sending.counters))
+                sending.add(inverted(pages, file.segment, rules, sending.counters))
     sending.flush()
     return sending.counters
 
 
+@dataclass(frozen=True, slots=True)
+class StoredLinksFile:
+    """A file of another LinkDb."""
+
+    folder: Folder
+    file: BucketFile
+    crawl: str
+    """The name of its crawl's folder."""
+
+    @property
+    def rows(self) -> int:
+        return self.file.rows
+
+
 def send_stored_links(
-    folder: Folder,
-    crawl: str,
-    renormalization: Renormalization | None,
-    router: Router,
-    file: BucketFile,
-    outbox: Outbox,
+    renormalization: Renormalization | None, router: Router, file: StoredLinksFile, outbox: Outbox
 ) -> Counters:
-    """Sends the rows of a file of a LinkDb, that of the crawl of this name, to the slices of
-    another one."""
+    """Sends the rows of a file of another LinkDb to their slices."""
     sending = _Sending(router, outbox)
-    with open_table(folder, file.path, size=file.bytes) as source:
-        for rows in each_group(source):
-            sending.counters["links"] += rows.num_rows
-            origin = as_merged(rows["segment"], crawl)
-            rows = rows.set_column(_SEGMENT, LINKDB.schema.field(_SEGMENT), origin)
-            sending.add(_renormalized(rows, renormalization, sending.counters))
+    for rows in stored_groups(file.folder, [file.file]):
+        sending.counters["links"] += rows.num_rows
+        rows = with_column(rows, "segment", as_merged(rows["segment"], file.crawl))
+        sending.add(_renormalized(rows, renormalization, sending.counters))
     sending.flush()
     return sending.counters
 
@@ -160,43 +161,48 @@ def inverted(pages: pa.Table, segment: str, rules: LinkRules, counters: Counters
     """The links of parsed pages as rows of the LinkDb, those that the rules leave."""
     counters["pages"] += pages.num_rows
     outlinks = cast("pa.ListArray[Any]", as_array(pages["outlinks"]))
-    links = cast("pa.StructArray", outlinks.flatten())
-    counters["links"] += len(links)
-    owners = pc.list_parent_indices(outlinks).to_numpy(zero_copy_only=False)
+    fields = cast("pa.StructArray", outlinks.flatten())
+    counters["links"] += len(fields)
     from_urls = as_array(pages["url"])
-    urls, anchors = links.field("url"), links.field("anchor")
-    kept = are_followable(links.field("tag"))
-    if not kept.all():
-        counters[f"dropped.{UNFOLLOWABLE}"] += len(kept) - int(np.count_nonzero(kept))
-        urls, anchors, owners = _chosen(kept, urls, anchors, owners)
+    columns = [fields.field("url"), fields.field("anchor"), pc.list_parent_indices(outlinks)]
+    links = pa.table(columns, names=["url", "anchor", "page"])
+    links = _without(links, UNFOLLOWABLE, ~are_followable(fields.field("tag")), counters)
     renormalization = rules.renormalization
     if renormalization is not None:
-        from_urls, kept_pages = renormalization.of(from_urls, counters)
-        urls, kept = _renormalized_links(renormalization, urls, counters)
-        kept &= as_mask(kept_pages)[owners]
-        counters["dropped.filtered"] += len(kept) - int(np.count_nonzero(kept))
-        urls, anchors, owners = _chosen(kept, urls, anchors, owners)
-    hosts = fill_null(hosts_of(urls), "")
+        from_urls, pages_accepted = renormalization.of(from_urls, counters)
+        urls, accepted = _renormalized_links(renormalization, as_array(links["url"]), counters)
+        accepted &= as_mask(pages_accepted)[links["page"].to_numpy()]
+        links = _without(with_column(links, "url", urls), "filtered", ~accepted, counters)
+    links = links.append_column("host", fill_null(hosts_of(as_array(links["url"])), ""))
     if rules.ignore_internal or rules.ignore_external:
-        is_internal = _equal(hosts, fill_null(hosts_of(from_urls), "").take(pa.array(owners)))
-        kept = ~is_internal if rules.ignore_internal else is_internal
-        reason = "internal" if rules.ignore_internal else "external"
-        counters[f"dropped.{reason}"] += len(kept) - int(np.count_nonzero(kept))
-        if not kept.all():
-            hosts = hosts.filter(pa.array(kept))
-            urls, anchors, owners = _chosen(kept, urls, anchors, owners)
-    pages_of_links = pa.array(owners)
-    return pa.Table.from_arrays(
+        from_hosts = fill_null(hosts_of(from_urls), "").take(as_array(links["page"]))
+        is_internal = as_mask(pc.equal(as_array(links["host"]), from_hosts))
+        if rules.ignore_internal:
+            links = _without(links, "internal", is_internal, counters)
+        else:
+            links = _without(links, "external", ~is_internal, counters)
+    pages_of_links = as_array(links["page"])
+    return pa.table(
         [
-            urls,
-            hosts,
+            links["url"],
+            links["host"],
             from_urls.take(pages_of_links),
-            _cut(anchors, rules.max_anchor_length, counters),
+            _cut(as_array(links["anchor"]), rules.max_anchor_length, counters),
             _scores(as_array(pages["metadata"])).take(pages_of_links),
-            pa.repeat(segment, len(owners)),
+            pa.repeat(segment, links.num_rows),
         ],
         schema=LINKDB.schema,
     )
+
+
+def _without(
+    links: pa.Table, reason: str, is_dropped: npt.NDArray[np.bool_], counters: Counters
+) -> pa.Table:
+    """The links that are not dropped for this reason, by which the others are counted."""
+    if not is_dropped.any():
+        return links
+    counters[f"dropped.{reason}"] += int(np.count_nonzero(is_dropped))
+    return links.filter(pa.array(~is_dropped))
 
 
 def _renormalized(
@@ -205,14 +211,13 @@ def _renormalized(
     """Stored links under the URLs that are normal today; those that filters reject are left out."""
     if renormalization is None or not rows.num_rows:
         return rows
-    urls, kept = _renormalized_links(renormalization, as_array(rows["url"]), counters)
-    froms, kept_froms = _renormalized_links(renormalization, as_array(rows["from_url"]), counters)
-    kept &= kept_froms
-    counters["dropped.filtered"] += len(kept) - int(np.count_nonzero(kept))
-    rows = rows.set_column(0, LINKDB.schema.field("url"), fill_null(urls, ""))
-    rows = rows.set_column(1, LINKDB.schema.field("host"), fill_null(hosts_of(urls), ""))
-    rows = rows.set_column(2, LINKDB.schema.field("from_url"), fill_null(froms, ""))
-    return rows.filter(pa.array(kept))
+    accepted = np.ones(rows.num_rows, np.bool_)
+    for name in ("url", "from_url"):
+        urls, are_accepted = _renormalized_links(renormalization, as_array(rows[name]), counters)
+        accepted &= are_accepted
+        rows = with_column(rows, name, fill_null(urls, ""))
+    hosts = fill_null(hosts_of(as_array(rows["url"])), "")
+    return _without(with_column(rows, "host", hosts), "filtered", ~accepted, counters)
 
 
 def _renormalized_links(
@@ -220,24 +225,9 @@ def _renormalized_links(
 ) -> tuple[pa.Array[Any], npt.NDArray[np.bool_]]:
     """Of each URL its normal form, and whether the filters keep it; distinct ones are asked
     about once."""
-    codes = urls.dictionary_encode()
-    normal, kept = renormalization.of(cast("pa.Array[Any]", codes.dictionary), counters)
-    indices = codes.indices
-    return normal.take(indices), as_mask(kept)[indices.to_numpy(zero_copy_only=False)]
-
-
-def _chosen(
-    kept: npt.NDArray[np.bool_],
-    urls: pa.Array[Any],
-    anchors: pa.Array[Any],
-    owners: npt.NDArray[np.integer[Any]],
-) -> tuple[pa.Array[Any], pa.Array[Any], npt.NDArray[np.integer[Any]]]:
-    mask = pa.array(kept)
-    return urls.filter(mask), anchors.filter(mask), owners[kept]
-
-
-def _equal(left: pa.Array[Any], right: pa.Array[Any]) -> npt.NDArray[np.bool_]:
-    return as_mask(pc.equal(left, right))
+    values, places = distinct(urls)
+    normal, accepted = renormalization.of(values, counters)
+    return normal.take(places), as_mask(accepted)[places]
 
 
 def _cut(anchors: pa.Array[Any], most: int, counters: Counters) -> pa.Array[Any]:
@@ -248,7 +238,7 @@ def _cut(anchors: pa.Array[Any], most: int, counters: Counters) -> pa.Array[Any]
         return anchors
     candidates = anchors.filter(long)
     cut = pc.utf8_slice_codeunits(candidates, 0, most)
-    counters["anchors_cut"] += int(np.count_nonzero(~_equal(candidates, cut)))
+    counters["anchors_cut"] += count_true(pc.not_equal(candidates, cut))
     return cast("pa.Array[Any]", pc.replace_with_mask(anchors, long, cut))
 
 

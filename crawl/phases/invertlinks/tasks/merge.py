@@ -23,8 +23,7 @@ from crawl.model.arrow import as_array, fill_null
 from crawl.model.derived_tables import LINKDB
 from crawl.phases.invertlinks.tasks.links import LINKS
 from crawl.phases.invertlinks.tasks.origin import crawl_and_segment
-from crawl.storage.manifest import BucketFile
-from crawl.tables.bucket_files import BucketTarget, stored_groups, write_bucket
+from crawl.tables.bucket_files import BucketTarget, WrittenBucket, stored_groups, write_bucket
 from crawl.tables.exchange import Received
 from crawl.tables.merge import KeyGroups, merge_sorted, repeats_before, sort_by_key
 from crawl.tables.ranges import NewRows, StoredGroups
@@ -48,21 +47,13 @@ class MergeLinksJob:
     """Stored links within a host are left out: they were kept while there was one."""
 
 
-@dataclass(frozen=True, slots=True)
-class MergeLinksTaskResult:
-    """The slice's new files; none where no link is left."""
-
-    files: tuple[BucketFile, ...]
-    counters: Counters
-
-
-def merge_links(job: MergeLinksJob, base: Slice, received: Received) -> MergeLinksTaskResult:
+def merge_links(job: MergeLinksJob, base: Slice, received: Received) -> WrittenBucket:
     """Writes the slice anew: what is stored, and the new links."""
     counters = Counters()
     new = received.row_count(LINKS)
     rows = limited(_merged(job, base, received, counters), job.max_inlinks, counters)
     files = write_bucket(job.target, base.bucket, rows, base.rows + new)
-    return MergeLinksTaskResult(files, counters)
+    return WrittenBucket(files, counters)
 
 
 def _merged(
@@ -73,25 +64,24 @@ def _merged(
         return best_links(groups)
 
     thin = partial(thinned, job.max_inlinks)
-    tables = partial(received.tables, LINKS)
     stored = StoredGroups(_stored(job, base, counters), _URL)
-    for new in NewRows(LINKS.schema, _URL, tables, thin).ranges():
+    for new in NewRows.received(received, LINKS, _URL, thin).ranges():
         rows = sort_by_key(new.rows, LINKDB.key)
         yield from merge_sorted(stored.below(new.end), rows, combine, LINKDB.key)
 
 
 def _stored(job: MergeLinksJob, base: Slice, counters: Counters) -> Iterator[pa.Table]:
     for group in stored_groups(job.target.folder, base.files):
+        rows = group.num_rows
         if job.forgotten:
             names = pa.array(sorted(job.forgotten))
-            kept = group.filter(pc.invert(pc.is_in(group["segment"], names)))
-            counters["links_replaced"] += group.num_rows - kept.num_rows
-            group = kept
+            group = group.filter(pc.invert(pc.is_in(group["segment"], names)))
+            counters["links_replaced"] += rows - group.num_rows
+            rows = group.num_rows
         if job.without_internal:
             is_internal = pc.equal(as_array(group["host"]), hosts_of(as_array(group["from_url"])))
-            kept = group.filter(pc.invert(fill_null(is_internal, False)))
-            counters["links_outgrown"] += group.num_rows - kept.num_rows
-            group = kept
+            group = group.filter(pc.invert(fill_null(is_internal, False)))
+            counters["links_outgrown"] += rows - group.num_rows
         yield group
 
 
@@ -131,8 +121,7 @@ def limited(tables: Iterable[pa.Table], most: int, counters: Counters) -> Iterat
             continue
         # the last URL of a table may have further links in the next one
         rows = table if waiting is None else pa.concat_tables([waiting, table])
-        starts = _starts(rows)
-        rows, starts = _limited(rows, starts, most, counters)
+        rows, starts = _limited(rows, most, counters)
         last = int(starts[-1])
         if last:
             yield rows.slice(0, last)
@@ -142,9 +131,10 @@ def limited(tables: Iterable[pa.Table], most: int, counters: Counters) -> Iterat
 
 
 def _limited(
-    rows: pa.Table, starts: npt.NDArray[np.int64], most: int, counters: Counters
+    rows: pa.Table, most: int, counters: Counters
 ) -> tuple[pa.Table, npt.NDArray[np.int64]]:
-    """The rows that are left, and where each URL begins among them."""
+    """The sorted rows that are among the best, and where each URL begins among these."""
+    starts = np.flatnonzero(np.append(True, ~repeats_before(rows, [_URL])))
     sizes = np.diff(np.append(starts, rows.num_rows))
     if sizes.max() <= most:
         return rows, starts
@@ -153,12 +143,6 @@ def _limited(
     # rows of a URL are in the order of the linking pages, which decides between equal scores
     order = np.lexsort((np.arange(rows.num_rows), -scores, owners))
     ranks = np.arange(rows.num_rows) - starts[owners]
-    kept = np.sort(order[ranks < most])
-    counters["links_over_limit"] += rows.num_rows - len(kept)
-    left = np.minimum(sizes, most)
-    return rows.take(kept), np.append(0, np.cumsum(left)[:-1])
-
-
-def _starts(rows: pa.Table) -> npt.NDArray[np.int64]:
-    """Where each URL begins among sorted rows."""
-    return np.flatnonzero(np.append(True, ~repeats_before(rows, [_URL])))
+    best = np.sort(order[ranks < most])
+    counters["links_over_limit"] += rows.num_rows - len(best)
+    return rows.take(best), np.append(0, np.cumsum(np.minimum(sizes, most))[:-1])

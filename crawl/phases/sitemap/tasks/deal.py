@@ -7,11 +7,11 @@ written, beside the file of pauses. Nothing of it passes the driver.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
@@ -19,6 +19,7 @@ import pyarrow as pa
 from crawl.config import Config
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE
 from crawl.model.arrow import required_schema, strings
+from crawl.model.builders import table_of_rows
 from crawl.net.dns import HostResolver
 from crawl.phases.sitemap.tasks.hosts import (
     FindSitesJob,
@@ -60,7 +61,7 @@ _SITES = RowKind(
     ),
 )
 """Hosts of the CrawlDb, of which the cut says whether they are asked."""
-_ASKED = RowKind("asked", required_schema({"url": pa.string()}))
+_ASKED_URLS = RowKind("asked", required_schema({"url": pa.string()}))
 _PAUSES = RowKind("pauses", server_pauses.TASK_PAUSES)
 
 
@@ -90,7 +91,7 @@ class EarlierTask:
     notes: str | None
     servers: Piece | None
     sources: str | None = None
-    """What it has found for others to ask; None where that was dealt before."""
+    """Sources for others to ask; None where they were dealt before."""
 
 
 DealTask = GivenSources | FindSitesTask | EarlierTask
@@ -98,8 +99,7 @@ DealTask = GivenSources | FindSitesTask | EarlierTask
 
 def first_address(resolver: HostResolver, host: str) -> str | None:
     """The address that a host has, the first of them."""
-    found = resolver.locate(host).addresses
-    return found[0] if found else None
+    return next(iter(resolver.locate(host).addresses), None)
 
 
 def key_of_server(config: Config, resolver: HostResolver) -> Callable[[str], str]:
@@ -123,13 +123,12 @@ def deal(job: DealJob, task: DealTask, outbox: Outbox) -> SitesTally | None:
                 _send_sources(job, ((source, used) for source, used, _ in rows), key_of, outbox)
             if notes is not None:
                 asked = read_notes(job.scratch, notes, Topic.ASKED)["name"]
-                rows_asked = pa.table([asked], schema=_ASKED.schema)
+                rows_asked = pa.table([asked], schema=_ASKED_URLS.schema)
                 keys = [key_of(host_of(url) or "") for url in strings(asked)]
-                _send(job, _ASKED, rows_asked, keys, outbox)
-            for pauses in (
-                () if servers is None else server_pauses.read_pause_rows(job.scratch, servers)
-            ):
-                _send(job, _PAUSES, pauses, strings(pauses["server"]), outbox)
+                _send(job, _ASKED_URLS, rows_asked, keys, outbox)
+            if servers is not None:
+                for pauses in server_pauses.read_pause_rows(job.scratch, servers):
+                    _send(job, _PAUSES, pauses, strings(pauses["server"]), outbox)
     return None
 
 
@@ -148,15 +147,13 @@ def _send_sites(
 ) -> SitesTally:
     assert job.find is not None
     sites, tally = find_sites(job.find, task)
-    places: Counter[int] = Counter()
-    rows: list[dict[str, Any]] = []
-    for site in sites:
-        server, place = key_of(site.host), places[site.urls]
-        row = (site.host, site.origin, server, tally.bucket, site.urls, place)
-        rows.append(dict(zip(_SITES.schema.names, row, strict=True)))
-        places[site.urls] += 1
-    table = pa.Table.from_pylist(rows, _SITES.schema)
-    _send(job, _SITES, table, [row["server"] for row in rows], outbox)
+    places: defaultdict[int, Iterator[int]] = defaultdict(count)
+    servers = [key_of(site.host) for site in sites]
+    rows = [
+        (site.host, site.origin, server, tally.bucket, site.urls, next(places[site.urls]))
+        for site, server in zip(sites, servers, strict=True)
+    ]
+    _send(job, _SITES, table_of_rows(rows, _SITES.schema), servers, outbox)
     return tally
 
 
@@ -168,16 +165,16 @@ def _send(job: DealJob, kind: RowKind, rows: pa.Table, servers: list[str], outbo
 def write_list(scratch: Folder, cut: HostCut, number: int, received: Received) -> SitemapList:
     """Writes what one task is to ask for, each URL once and none that was asked for before, and
     the pauses of its servers."""
-    asked = set(strings(received.rows(_ASKED)["url"]))
-    wanted: dict[str, SourceRow] = {}
+    asked = set(strings(received.rows(_ASKED_URLS)["url"]))
+    sources: dict[str, SourceRow] = {}
     repeated = 0
     for row in [*to_sources(received.rows(_SOURCES)), *_chosen_sites(cut, received)]:
         url = row[0].url
-        if url in asked or url in wanted:
+        if url in asked or url in sources:
             repeated += 1
         else:
-            wanted[url] = row
-    rows = sorted(wanted.values(), key=lambda each: each[2])
+            sources[url] = row
+    rows = sorted(sources.values(), key=lambda each: each[2])
     name = write_rows(scratch, "list", sources_table(rows)) if rows else ""
     pauses = server_pauses.last_pauses(server_pauses.to_pauses(received.rows(_PAUSES)))
     servers = server_pauses.write_pauses(scratch, number, pauses) if pauses else None

@@ -36,14 +36,14 @@ class SiteOrigin:
 @dataclass(frozen=True, slots=True)
 class FindSitesJob:
     """The search for hosts whose sitemaps may be asked for: the CrawlDb, the moment, and how many
-    hosts are wanted."""
+    hosts are asked."""
 
     crawldb: Folder
     now_ms: int
     longest_ms: int
     """No host is left alone for longer."""
-    most: int
-    """How many hosts are wanted of all buckets; negative: all."""
+    max_hosts: int
+    """How many hosts are asked of all buckets; negative: all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,12 @@ class FindSitesTask:
 
 @dataclass(frozen=True, slots=True)
 class SitesTally:
-    """What the driver hears of the hosts of a bucket."""
+    """How many hosts a bucket has, as the driver hears of them."""
 
     bucket: int
     by_urls: Mapping[int, int]
     """How many hosts have so many URLs, of those that may be chosen."""
-    found: int
+    hosts: int
     """How many hosts there are."""
     waiting: int
     """How many more are left alone for now."""
@@ -86,8 +86,8 @@ def find_sites(job: FindSitesJob, task: FindSitesTask) -> tuple[list[SiteOrigin]
             waiting.add(host)
         else:
             best[host] = SiteOrigin(host, origin, urls)
-    most = len(best) if job.most < 0 else job.most
-    sites = nlargest(most, best.values(), key=lambda site: (site.urls, site.host))
+    count = len(best) if job.max_hosts < 0 else job.max_hosts
+    sites = nlargest(count, best.values(), key=lambda site: (site.urls, site.host))
     by_urls = Counter(site.urls for site in sites)
     return sites, SitesTally(task.bucket.bucket, by_urls, len(best), len(waiting))
 
@@ -113,15 +113,14 @@ def cut_of(tallies: Sequence[SitesTally], most: int) -> tuple[HostCut, int]:
         totals.update(tally.by_urls)
     if most < 0 or totals.total() <= most:
         return HostCut(), totals.total()
-    left = most
+    room = most
     for urls in sorted(totals, reverse=True):
-        if totals[urls] > left:
+        if totals[urls] > room:
             break
-        left -= totals[urls]
+        room -= totals[urls]
     tied: dict[int, int] = {}
     for tally in tallies:
-        here = min(left, tally.by_urls.get(urls, 0))
-        if here:
+        if here := min(room, tally.by_urls.get(urls, 0)):
             tied[tally.bucket] = here
-            left -= here
+            room -= here
     return HostCut(urls, tied), most

@@ -67,12 +67,12 @@ def _merged(
         return _updated(job, groups, counters)
 
     stored = StoredGroups(stored_rows(job.stored, base, received, counters), "url")
-    for found in NewRows.received(received, LISTED_ROWS, "url").ranges():
-        listed, repeated = sorted_unique(found.rows, key, rank="rank")
+    for new in NewRows.received(received, LISTED_ROWS, "url").ranges():
+        listed, repeated = sorted_unique(new.rows, key, rank="rank")
         counters["urls_repeated"] += repeated
         counters["urls_new"] += listed.num_rows
         listed = listed.drop_columns(["rank"])
-        yield from merge_sorted(stored.below(found.end), listed, combine, key)
+        yield from merge_sorted(stored.below(new.end), listed, combine, key)
 
 
 def _updated(job: SitemapMergeJob, groups: KeyGroups, counters: Counters) -> pa.Table:

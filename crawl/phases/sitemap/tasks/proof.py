@@ -8,7 +8,8 @@ are. Most crawls have no such row, and none of these steps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from heapq import nlargest
 
@@ -17,6 +18,7 @@ import pyarrow as pa
 
 from crawl.counters import Counters
 from crawl.model.arrow import required_schema, strings
+from crawl.model.builders import rows_of, table_of_rows
 from crawl.phases.sitemap.rules import is_within
 from crawl.phases.sitemap.tasks.scratch_files import Topic, read_notes
 from crawl.phases.sitemap.tasks.values import LISTED, UNPROVED
@@ -30,7 +32,7 @@ from crawl.urls.parse import host_of
 _PAIRS = required_schema({"name": pa.string(), "value": pa.string()})
 _NEW = RowKind("new", _PAIRS)
 """A sitemap and a scope, which it may have already."""
-_KNOWN = RowKind("known", _PAIRS)
+_OLD = RowKind("old", _PAIRS)
 """The same; whoever is linked from the sitemap has heard of it."""
 _LINKS = RowKind("links", _PAIRS)
 _ROWS = RowKind("unproved", UNPROVED)
@@ -61,7 +63,7 @@ class UnprovedHosts:
     are."""
 
     hosts: list[tuple[int, str, str]]
-    found: int
+    count: int
 
 
 def send_unproved_hosts(job: ProofJob, notes: str, outbox: Outbox) -> None:
@@ -71,19 +73,18 @@ def send_unproved_hosts(job: ProofJob, notes: str, outbox: Outbox) -> None:
         outbox.send(_HOSTS, rows, buckets_of(rows["name"], job.destinations))
 
 
-def unproved_hosts(most: int, destination: int, received: Received) -> UnprovedHosts:
+def unproved_hosts(max_hosts: int, destination: int, received: Received) -> UnprovedHosts:
     """The hosts whose robots.txt nobody has read, those with the most URLs first."""
-    counts: dict[str, int] = {}
+    counts: Counter[str] = Counter()
     origins: dict[str, str] = {}
     is_read: set[str] = set()
-    for row in received.rows(_HOSTS).to_pylist():
-        host = row["name"]
-        if row["count"] == 0:
+    for host, origin, count in rows_of(received.rows(_HOSTS), _HOSTS.schema.names):
+        if count == 0:
             is_read.add(host)
-        counts[host] = counts.get(host, 0) + row["count"]
-        origins[host] = row["value"] or origins.get(host, "")
-    found = [(count, host, origins[host]) for host, count in counts.items() if host not in is_read]
-    return UnprovedHosts(nlargest(most, found), len(found))
+        counts[host] += count
+        origins[host] = origin or origins.get(host, "")
+    hosts = [(count, host, origins[host]) for host, count in counts.items() if host not in is_read]
+    return UnprovedHosts(nlargest(max_hosts, hosts), len(hosts))
 
 
 # the scopes of all sitemaps
@@ -98,15 +99,13 @@ def send_scopes(job: ProofJob, notes: str, outbox: Outbox) -> None:
 
 def spread_scopes(job: ProofJob, destination: int, received: Received, outbox: Outbox) -> int:
     """Sends the scopes that are new here to the sitemaps that are linked; returns how many.
-    What is known stays where it is."""
-    known = set(_pairs(received, _KNOWN))
-    new = set(_pairs(received, _NEW)) - known
+    Those that are old stay where they are."""
+    old = set(_pairs(received, _OLD))
+    new = set(_pairs(received, _NEW)) - old
     links = set(_pairs(received, _LINKS))
-    targets: dict[str, list[str]] = {}
-    for source, target in links:
-        targets.setdefault(source, []).append(target)
+    targets = _by_name(links)
     pairs = {(target, scope) for url, scope in new for target in targets.get(url, ())}
-    outbox.send_all(_KNOWN, _table(known | new), destination)
+    outbox.send_all(_OLD, _table(old | new), destination)
     outbox.send_all(_LINKS, _table(links), destination)
     rows = _table(pairs)
     outbox.send(_NEW, rows, buckets_of(rows["name"], job.destinations))
@@ -115,19 +114,23 @@ def spread_scopes(job: ProofJob, destination: int, received: Received, outbox: O
 
 def write_scopes(job: ProofJob, destination: int, received: Received) -> str | None:
     """The name of the file with the scopes of some sitemaps; None where there are none."""
-    scopes = _table({*_pairs(received, _KNOWN), *_pairs(received, _NEW)})
+    scopes = _table({*_pairs(received, _OLD), *_pairs(received, _NEW)})
     return write_rows(job.scratch, "scopes", scopes) if scopes.num_rows else None
 
 
 def _pairs(received: Received, kind: RowKind) -> Iterable[Pair]:
-    rows = received.rows(kind)
-    return zip(strings(rows["name"]), strings(rows["value"]), strict=True)
+    return rows_of(received.rows(kind), _PAIRS.names)
 
 
 def _table(pairs: Iterable[Pair]) -> pa.Table:
-    rows = sorted(pairs)
-    columns = [pa.array([pair[place] for pair in rows], pa.string()) for place in (0, 1)]
-    return pa.table(columns, schema=_PAIRS)
+    return table_of_rows(sorted(pairs), _PAIRS)
+
+
+def _by_name(pairs: Iterable[tuple[str, ...]]) -> Mapping[str, list[str]]:
+    values = defaultdict(list)
+    for name, value in pairs:
+        values[name].append(value)
+    return values
 
 
 # the rows
@@ -151,11 +154,10 @@ def send_unproved(job: ProofJob, name: str, outbox: Outbox) -> None:
 def permit_rows(job: ProofJob, scopes_file: str | None, received: Received) -> PermitTaskResult:
     """Writes the rows that their sitemaps may list; the others are counted."""
     counters, samples = Counters(), Samples(job.samples)
-    scopes: dict[str, list[str]] = {}
-    if scopes_file is not None:
-        for pair in read_rows(job.scratch, scopes_file).to_pylist():
-            scopes.setdefault(pair["name"], []).append(pair["value"])
-    files = []
+    pairs = (
+        () if scopes_file is None else rows_of(read_rows(job.scratch, scopes_file), _PAIRS.names)
+    )
+    scopes, files = _by_name(pairs), []
     for listed in received.batches(_ROWS):
         is_kept = np.zeros(listed.num_rows, dtype=np.bool_)
         columns = (strings(listed[name]) for name in ("url", "host", "sitemap"))
@@ -167,6 +169,6 @@ def permit_rows(job: ProofJob, scopes_file: str | None, received: Received) -> P
             counters[f"urls_dropped.{reason}"] += 1
             samples.add(f"urls_dropped.{reason}", f"{url} of {sitemap}")
         if is_kept.any():
-            kept = listed.filter(pa.array(is_kept)).select(LISTED.names)
-            files.append(write_rows(job.scratch, "sitemap", kept))
+            permitted = listed.filter(pa.array(is_kept)).select(LISTED.names)
+            files.append(write_rows(job.scratch, "sitemap", permitted))
     return PermitTaskResult(tuple(files), counters, samples.by_reason)

@@ -7,7 +7,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -84,23 +83,27 @@ class ListedRows:
                 if extra.tag == _ALTERNATE or media:
                     yield extra.url, None
                 else:
-                    self._drop("media", extra.url)
+                    self._count("urls_dropped.media", extra.url)
 
     def _add(
         self, source: SitemapSource, listed: Sequence[tuple[str, SitemapEntry | None]]
     ) -> None:
         job, counters = self._job, self._counters
-        given = pa.array([url for url, _ in listed], pa.string())
-        urls = (
-            given if job.normalizers is None else job.normalizers.normalize_batch(given, counters)
-        )
+        texts: pa.Array[Any] = pa.array([url for url, _ in listed], pa.string())
+        urls = texts
+        if job.normalizers is not None:
+            urls = job.normalizers.normalize_batch(texts, counters)
         hosts = hosts_of(urls)
         usable = as_mask(pc.and_(pc.is_valid(urls), pc.is_valid(hosts)))
         usable &= as_mask(pc.match_substring_regex(urls, "^https?://"))
-        for url in strings(given.filter(pa.array(~usable))):
-            self._drop("no_url", url)
+        for url in strings(texts.filter(pa.array(~usable))):
+            self._count("urls_dropped.no_url", url)
         if job.filters is not None:
-            usable &= self._accepted(urls, usable)
+            candidates = urls.filter(pa.array(usable))
+            accepted = as_mask(job.filters.filter_batch(candidates, counters))
+            for url in strings(candidates.filter(pa.array(~accepted))):
+                self._count("urls_dropped.filtered", url)
+            usable[usable] = accepted
         is_strict, scopes = job.config[properties.SITEMAP_STRICT_PARSING], source.all_scopes
         rows: list[tuple[str, str, CrawlDatum, int, str | None]] = []
         mask = pa.array(usable)
@@ -118,55 +121,36 @@ class ListedRows:
         self._tables.append(table.append_column("sitemap", sitemaps))
         self._rows += table.num_rows
 
-    def _accepted(
-        self, urls: pa.Array[Any], usable: npt.NDArray[np.bool_]
-    ) -> npt.NDArray[np.bool_]:
-        """Which rows the URL filters let pass, of those that are usable."""
-        filters = self._job.filters
-        assert filters is not None
-        accepted = usable.copy()
-        candidates = urls.filter(pa.array(usable))
-        passed = as_mask(filters.filter_batch(candidates, self._counters))
-        accepted[np.flatnonzero(usable)] = passed
-        for url in strings(candidates.filter(pa.array(~passed))):
-            self._drop("filtered", url)
-        return accepted
-
     def _record(self, url: str, entry: SitemapEntry | None) -> tuple[CrawlDatum, int]:
         """The record of a new URL, and its rank."""
         metadata: dict[str, str] = {}
+        now_ms = self._job.now_ms
         score, interval, rank = rules.DEFAULT_PRIORITY, self._usual, _UNRANKED
         if entry is None:
             rank -= 1
         else:
-            priority = self._fact("priority", entry.priority, rules.priority_of(entry.priority))
+            priority = rules.priority_of(entry.priority)
             if priority is not None:
                 score, metadata[rules.PRIORITY_KEY] = priority, entry.priority
-            found = rules.interval_of(entry.changefreq, self._shortest, self._longest)
-            seconds = self._fact("changefreq", entry.changefreq, found)
+            elif entry.priority:
+                self._count("facts_ignored.priority", entry.priority)
+            seconds = rules.interval_of(entry.changefreq, self._shortest, self._longest)
             if seconds is not None:
-                interval, metadata[rules.CHANGEFREQ_KEY] = int(seconds), entry.changefreq.lower()
-            moment = rules.lastmod_ms(entry.lastmod, self._job.now_ms)
-            modified = self._fact("lastmod", entry.lastmod, moment)
-            if modified is not None:
-                rank, metadata[rules.LASTMOD_KEY] = int(modified), entry.lastmod
+                interval, metadata[rules.CHANGEFREQ_KEY] = seconds, entry.changefreq.lower()
+            elif entry.changefreq:
+                self._count("facts_ignored.changefreq", entry.changefreq)
+            modified_ms = rules.lastmod_ms(entry.lastmod, now_ms)
+            if modified_ms is not None:
+                rank, metadata[rules.LASTMOD_KEY] = modified_ms, entry.lastmod
+            elif entry.lastmod:
+                self._count("facts_ignored.lastmod", entry.lastmod)
         datum = CrawlDatum(
-            Status.DB_UNFETCHED,
-            self._job.now_ms,
-            fetch_interval=interval,
-            score=score,
-            metadata=metadata,
+            Status.DB_UNFETCHED, now_ms, fetch_interval=interval, score=score, metadata=metadata
         )
         scoring = self._job.scoring
         if scoring.changes_injected:
             datum = scoring.injected_score(url, datum, self._counters)
         return datum, rank
-
-    def _fact(self, name: str, text: str, value: float | None) -> float | None:
-        if text and value is None:
-            self._counters[f"facts_ignored.{name}"] += 1
-            self._samples.add(f"facts_ignored.{name}", text)
-        return value
 
     def _unproved_sitemap(self, source: SitemapSource, url: str, host: str) -> str:
         """The sitemap, which is not known to be one that may list the URL."""
@@ -175,6 +159,7 @@ class ListedRows:
             self.unproved[host] = origin, count + 1
         return source.url
 
-    def _drop(self, reason: str, url: str) -> None:
-        self._counters[f"urls_dropped.{reason}"] += 1
-        self._samples.add(f"urls_dropped.{reason}", url)
+    def _count(self, reason: str, text: str) -> None:
+        """Counts a reason, with the text as an example."""
+        self._counters[reason] += 1
+        self._samples.add(reason, text)

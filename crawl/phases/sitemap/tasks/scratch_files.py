@@ -11,15 +11,16 @@ states   what became of the sitemaps of sites, on its way to the buckets of the 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, astuple
 from enum import StrEnum
 
 import pyarrow as pa
-import pyarrow.compute as pc
+from msgspec import convert, to_builtins
 
-from crawl.model.arrow import required_schema
+from crawl.model.arrow import equals, required_schema
+from crawl.model.builders import rows_of, table_of_rows
 from crawl.model.tables import SITEMAPS
-from crawl.phases.sitemap.tasks.values import SitemapSource, SiteState, SiteUsage, SourceKind
+from crawl.phases.sitemap.tasks.values import SitemapSource, SiteState, SiteUsage
 from crawl.storage.folder import Folder
 from crawl.storage.row_files import read_rows, write_rows
 from crawl.tables.exchange import Outbox
@@ -46,29 +47,17 @@ SourceRow = tuple[SitemapSource, SiteUsage, str]
 
 def sources_table(rows: Iterable[SourceRow]) -> pa.Table:
     """The sources as rows."""
-    found = [
-        {
-            "url": source.url,
-            "site": source.site,
-            "kind": source.kind.value,
-            "depth": source.depth,
-            "scopes": sorted(source.scopes),
-            "sitemaps": used.sitemaps,
-            "urls": used.urls,
-            "server": server,
-        }
+    values = [
+        to_builtins(source, order="deterministic") | asdict(used) | {"server": server}
         for source, used, server in rows
     ]
-    return pa.Table.from_pylist(found, SOURCES)
+    return pa.Table.from_pylist(values, SOURCES)
 
 
 def to_sources(table: pa.Table) -> Iterator[SourceRow]:
     """The sources that rows hold."""
     for row in table.to_pylist():
-        source = SitemapSource(
-            row["url"], row["site"], SourceKind(row["kind"]), row["depth"], frozenset(row["scopes"])
-        )
-        yield source, SiteUsage(row["sitemaps"], row["urls"]), row["server"]
+        yield convert(row, SitemapSource), convert(row, SiteUsage), row["server"]
 
 
 NOTES = required_schema(
@@ -77,7 +66,7 @@ NOTES = required_schema(
 
 
 class Topic(StrEnum):
-    """What a note is about."""
+    """The subject of a note."""
 
     ASKED = "asked"
     """A URL that need not be asked for again."""
@@ -97,19 +86,13 @@ Note = tuple[Topic, str, str, int]
 def write_notes(folder: Folder, notes: Iterable[Note]) -> str | None:
     """The name of the file; None where there is nothing to tell."""
     rows = list(notes)
-    if not rows:
-        return None
-    columns = [
-        pa.array(column, field.type)
-        for column, field in zip(zip(*rows, strict=True), NOTES, strict=True)
-    ]
-    return write_rows(folder, "notes", pa.table(columns, schema=NOTES))
+    return write_rows(folder, "notes", table_of_rows(rows, NOTES)) if rows else None
 
 
 def read_notes(folder: Folder, name: str, topic: Topic) -> pa.Table:
     """The notes of one topic."""
     rows = read_rows(folder, name)
-    return rows.filter(pc.equal(rows["topic"], pa.scalar(topic.value)))
+    return rows.filter(equals(rows["topic"], topic.value))
 
 
 def write_states(folder: Folder, states: Mapping[str, SiteState], asked_ms: int) -> str | None:
@@ -127,15 +110,11 @@ def joined_states(rows: pa.Table) -> pa.Table:
     asked on its behalf. The last word about trouble counts."""
     states: dict[str, SiteState] = {}
     asked_ms = 0
-    for row in rows.set_column(1, "asked_at", rows["asked_at"].cast(pa.int64())).to_pylist():
-        state = SiteState(row["read"], row["failed"], row["urls"], row["trouble"])
-        states[row["host"]] = states.get(row["host"], SiteState()) + state
-        asked_ms = row["asked_at"]  # one job's, and so the same in all
+    for host, asked_ms, *state in rows_of(rows, SITEMAPS.names):  # noqa: B007
+        states[host] = states.get(host, SiteState()) + SiteState(*state)
     return _states_table(states, asked_ms)
 
 
 def _states_table(states: Mapping[str, SiteState], asked_ms: int) -> pa.Table:
-    found = [
-        {"host": host, "asked_at": asked_ms, **asdict(state)} for host, state in states.items()
-    ]
-    return pa.Table.from_pylist(found, SITEMAPS.schema)
+    rows = [(host, asked_ms, *astuple(state)) for host, state in states.items()]
+    return table_of_rows(rows, SITEMAPS.schema)

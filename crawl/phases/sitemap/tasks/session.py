@@ -51,27 +51,24 @@ class SitemapSession(NullOutput):
     def __init__(self, job: SitemapJob, task: SitemapTask, owns_url: Callable[[str], bool]) -> None:
         """`owns_url` returns whether this task may ask the server of a URL."""
         super().__init__()
-        samples = Samples(job.config[properties.REPORT_SAMPLES])
-        self._job = job
-        self._owns_url = owns_url
-        self._samples = samples
-        self._config = job.config
+        self._job, self._config, self._owns_url = job, job.config, owns_url
+        self._samples = Samples(job.config[properties.REPORT_SAMPLES])
         self._sources = {source.url: source for source in task.sources}
         self._sites = {source.site for source in task.sources}
-        self._done: set[str] = set()
+        self._answered_urls: set[str] = set()
         self._usage = dict(task.usage)
-        self._left: list[SitemapSource] = []
+        self._unasked_targets: list[SitemapSource] = []
         """Targets of redirects that the engine has given up."""
-        self._found: list[SitemapSource] = []
+        self._new_sources: list[SitemapSource] = []
         self._redirecting: SitemapSource | None = None
         self._robots: list[StoredAnswer] = []
         self._robots_bytes = 0
-        self.rows = ListedRows(job, self.counters, samples)
-        self.samples = samples.by_reason
-        self.found = SitemapFindings()
+        self.rows = ListedRows(job, self.counters, self._samples)
+        self.samples = self._samples.by_reason
+        self.findings = SitemapFindings()
 
     def listed(self) -> Iterator[tuple[str, CrawlDatum]]:
-        """What the task is given to ask for, as the engine's list."""
+        """The task's sources as the engine's list."""
         for url in list(self._sources):
             yield url, self._datum()
 
@@ -87,11 +84,11 @@ class SitemapSession(NullOutput):
         source = self._sources.get(url)
         if source is None or source.kind is SourceKind.SITEMAP:
             return ""
-        self._done.add(url)
+        self._answered_urls.add(url)
         self.counters["hosts_asked"] += 1
         host = host_of(url) or ""
-        self.found.robots_read.add(host)
-        self.found.named += [(host, sitemap) for sitemap in rules.sitemaps]
+        self.findings.robots_read.add(host)
+        self.findings.named += [(host, sitemap) for sitemap in rules.sitemaps]
         if source.kind is SourceKind.SITE:
             self._tell(source, SiteState())
             for sitemap in rules.sitemaps:
@@ -110,25 +107,22 @@ class SitemapSession(NullOutput):
             return
         if source is None:
             return
+        self._answered_urls.add(record.url)
         if status in _REDIRECTS:
             self._redirecting = source
-            self._done.add(record.url)
             self.counters["sitemaps_redirected"] += 1
         elif status is Status.FETCH_SUCCESS and record.content is not None:
-            self._done.add(record.url)
             self._read(source, record.content)
         else:
-            self._done.add(record.url)
             label = record.datum.metadata.get(PROTOCOL_STATUS_KEY, "").partition("(")[0]
             self._fail(source, label or status.label)
 
     def add_followed(self, followed: FollowedUrl) -> None:
         source = self._sources.get(followed.came_by[-1])
         if source is not None:
-            self._sources[followed.url] = replace(
-                source, url=followed.url, scopes=source.all_scopes
-            )
-            self._link(source, followed.url)
+            url = followed.url
+            self._sources[url] = replace(source, url=url, scopes=source.all_scopes)
+            self._link(source, url)
 
     def add_robots(self, answer: StoredAnswer) -> None:
         self._robots.append(answer)
@@ -138,88 +132,81 @@ class SitemapSession(NullOutput):
 
     def _write_robots(self) -> None:
         if self._robots:
-            self.found.robots.append(write_answers(self._job.scratch, 0, self._robots))
+            self.findings.robots.append(write_answers(self._job.scratch, 0, self._robots))
         self._robots, self._robots_bytes = [], 0
 
     def found_links(self) -> Iterable[FoundLinks]:
-        found, self._found = self._found, []
-        return [FoundLinks(source.depth + 1, [(source.url, self._datum())]) for source in found]
+        sources, self._new_sources = self._new_sources, []
+        return [FoundLinks(source.depth + 1, [(source.url, self._datum())]) for source in sources]
 
     def awaits_links(self) -> bool:
-        return bool(self._found)
+        return bool(self._new_sources)
 
     # the end
 
     def finish(self, cross_part_authorities: Iterable[str]) -> SitemapFindings:
-        """What was found. Authorities whose robots.txt is on a server of another task are asked
-        when no other task runs."""
+        """The findings of the whole task. Authorities whose robots.txt is on a server of another
+        task are asked when no other task runs."""
         self.rows.flush()
         self._write_robots()
         authorities = frozenset(cross_part_authorities)
-        for source in self._left:
+        for source in self._unasked_targets:
             if authority_of(source.url) not in authorities:
                 self._fail(source, "not_asked")
-        for source in self._sources.values():
-            is_settled = source.url in self._done or authority_of(source.url) in authorities
-            if not is_settled and source.kind is not SourceKind.ROBOTS:
+        findings = self.findings
+        for url, source in self._sources.items():
+            if url in self._answered_urls:
+                if source.kind is SourceKind.SITEMAP:
+                    findings.scopes[url] = source.all_scopes
+            elif authority_of(url) in authorities:
+                findings.cross_part.append(source)
+            elif source.kind is not SourceKind.ROBOTS:
                 self._tell(source, SiteState(trouble="not_asked"))
-        found = self.found
-        found.cross_part = [
-            source
-            for source in self._sources.values()
-            if source.url not in self._done and authority_of(source.url) in authorities
-        ]
-        found.unproved, found.usage = self.rows.unproved, self._usage
-        found.scopes = {
-            url: source.all_scopes
-            for url, source in self._sources.items()
-            if source.kind is SourceKind.SITEMAP and url in self._done
-        }
-        return found
+        findings.unproved, findings.usage = self.rows.unproved, self._usage
+        return findings
 
     def _read(self, source: SitemapSource, content: Content) -> None:
         used = self._usage.get(source.site, SiteUsage())
-        most = min(
+        max_urls = min(
             self._config[properties.SITEMAP_MAX_URLS],
             self._config[properties.SITEMAP_MAX_URLS_PER_HOST] - used.urls,
         )
-        if most <= 0:
+        if max_urls <= 0:
             self._fail(source, "too_many_urls")
             return
-        found = self._sitemap(content, most)
-        if isinstance(found, NoSitemap):
-            self._fail(source, found.reason)
+        sitemap = self._sitemap(content, max_urls)
+        if isinstance(sitemap, NoSitemap):
+            self._fail(source, sitemap.reason)
             return
+        entries = sitemap.entries
         self.counters["sitemaps_read"] += 1
-        self.counters[f"sitemaps_read.{found.kind}"] += 1
-        if found.cut or content.truncated:
-            self.counters["sitemaps_cut"] += 1
-            self._samples.add("sitemaps_cut", source.url)
-        is_index = found.kind is SitemapKind.INDEX
-        self._tell(source, SiteState(read=1, urls=0 if is_index else len(found.entries)))
-        self._count_dropped(is_index, "no_url", found.bad)
-        self._count_dropped(is_index, "over_limit", found.over_limit)
-        self._usage[source.site] = replace(used, urls=used.urls + len(found.entries))
+        self.counters[f"sitemaps_read.{sitemap.kind}"] += 1
+        if sitemap.cut or content.truncated:
+            self._count("sitemaps_cut", source.url)
+        is_index = sitemap.kind is SitemapKind.INDEX
+        self._tell(source, SiteState(read=1, urls=0 if is_index else len(entries)))
+        self._count_dropped(is_index, "no_url", sitemap.bad)
+        self._count_dropped(is_index, "over_limit", sitemap.over_limit)
+        self._usage[source.site] = replace(used, urls=used.urls + len(entries))
         if is_index:
-            for entry in found.entries:
-                child = SitemapSource(
-                    entry.url, source.site, depth=source.depth + 1, scopes=source.all_scopes
-                )
-                self._offer(child, source)
+            for entry in entries:
+                self._offer(_child(source, entry.url), source)
         else:
-            self.rows.add(source, found.entries)
+            self.rows.add(source, entries)
 
-    def _sitemap(self, content: Content, most: int) -> Sitemap | NoSitemap:
+    def _sitemap(self, content: Content, max_urls: int) -> Sitemap | NoSitemap:
+        url, body, max_bytes = content.url, content.body, self._config[properties.SITEMAP_SIZE_MAX]
         try:
             return sitemap_of_body(
-                content.url,
-                content.body,
-                content.content_type,
-                most=most,
-                max_bytes=self._config[properties.SITEMAP_SIZE_MAX],
+                url, body, content.content_type, most=max_urls, max_bytes=max_bytes
             )
         except Exception:  # what one stranger wrote must not cost the sitemaps of all others
             return NoSitemap("reader_error")
+
+    def _count(self, reason: str, url: str) -> None:
+        """Counts a reason, with the URL as an example."""
+        self.counters[reason] += 1
+        self._samples.add(reason, url)
 
     def _count_dropped(self, is_index: bool, reason: str, count: int) -> None:
         """Counts entries that were left out: sitemaps of an index, URLs of anything else."""
@@ -232,31 +219,30 @@ class SitemapSession(NullOutput):
     def _offer(self, source: SitemapSource, parent: SitemapSource | None = None) -> None:
         """Has a sitemap asked for, by this task or another; or counts why not."""
         url = source.url
-        known = self._sources.get(url)
-        if known is not None:
+        earlier = self._sources.get(url)
+        if earlier is not None:
             self._link(parent, url)
             self.counters["sitemaps_repeated"] += 1
             # a host's own sitemap is read on its behalf, whoever else names it first
-            is_own = source.site == host_of(url) and url not in self._done
-            site = source.site if is_own else known.site
-            self._sources[url] = replace(known, site=site, scopes=known.scopes | source.scopes)
+            is_own = source.site == host_of(url) and url not in self._answered_urls
+            site = source.site if is_own else earlier.site
+            self._sources[url] = replace(earlier, site=site, scopes=earlier.scopes | source.scopes)
             return
         if reason := self._why_not(source):
-            self.counters[f"sitemaps_dropped.{reason}"] += 1
-            self._samples.add(f"sitemaps_dropped.{reason}", url)
+            self._count(f"sitemaps_dropped.{reason}", url)
             return
         self._link(parent, url)
         used = self._usage.get(source.site, SiteUsage())
         self._usage[source.site] = replace(used, sitemaps=used.sitemaps + 1)
         if self._owns_url(url):
             self._sources[url] = source
-            self._found.append(source)
+            self._new_sources.append(source)
         else:
-            self.found.elsewhere.append(source)
+            self.findings.elsewhere.append(source)
 
     def _link(self, source: SitemapSource | None, url: str) -> None:
         if source is not None:
-            self.found.links.add((source.url, url))
+            self.findings.links.add((source.url, url))
 
     def _why_not(self, source: SitemapSource) -> str:
         host = host_of(source.url)
@@ -282,27 +268,27 @@ class SitemapSession(NullOutput):
         """Hands on a redirect's target that the engine has not asked for."""
         redirecting, self._redirecting = self._redirecting, None
         if source is not None:
-            self._left.append(source)
+            self._unasked_targets.append(source)
         elif redirecting is not None and not self._owns_url(url):
-            moved = SitemapSource(
-                url, redirecting.site, depth=redirecting.depth + 1, scopes=redirecting.all_scopes
-            )
-            self._offer(moved, redirecting)
+            self._offer(_child(redirecting, url), redirecting)
         else:
             self.counters["sitemaps_dropped.too_many_redirects"] += 1
 
     def _fail(self, source: SitemapSource, reason: str) -> None:
-        what = "sitemaps" if source.kind is SourceKind.SITEMAP else "hosts"
-        self.counters[f"{what}_failed.{reason}"] += 1
+        is_sitemap = source.kind is SourceKind.SITEMAP
         if source.kind is not SourceKind.ROBOTS:
-            failed = 1 if source.kind is SourceKind.SITEMAP else 0
-            self._tell(source, SiteState(failed=failed, trouble=reason))
-        self._samples.add(f"{what}_failed.{reason}", source.url)
+            self._tell(source, SiteState(failed=int(is_sitemap), trouble=reason))
+        self._count(f"{'sitemaps' if is_sitemap else 'hosts'}_failed.{reason}", source.url)
 
     def _tell(self, source: SitemapSource, state: SiteState) -> None:
         """Adds to what is known of the site on whose behalf a source was asked for."""
-        states = self.found.states
+        states = self.findings.states
         states[source.site] = states.get(source.site, SiteState()) + state
 
     def _datum(self) -> CrawlDatum:
         return CrawlDatum(Status.DB_UNFETCHED, self._job.now_ms, score=1.0)
+
+
+def _child(parent: SitemapSource, url: str) -> SitemapSource:
+    """A sitemap that an index lists, or that a URL redirects to."""
+    return SitemapSource(url, parent.site, depth=parent.depth + 1, scopes=parent.all_scopes)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import replace
 from functools import cache, partial
 
@@ -48,7 +49,7 @@ from crawl.storage.layout import bucket_of
 from crawl.storage.row_files import read_rows, write_rows
 from crawl.urls.parse import host_of
 
-_RENAMED = {
+_COUNTER_NAMES = {
     "outlinks_followed": "sitemaps_followed",
     "outlinks_not_followed.": "sitemaps_not_followed.",
     "outlinks_not_served.": "sitemaps_not_asked.",
@@ -62,9 +63,8 @@ def read_sitemaps(job: SitemapJob, file: SitemapList) -> SitemapTaskResult:
     task = _task(job, file)
     limit = {"http.content.limit": job.config[SITEMAP_SIZE_MAX]}
     config = job.config.with_values(limit, SITEMAP_SIZE_MAX.name)
-    protocols = Protocols(job.protocols, config)
-    try:
-        engine, session = sitemap_engine(job, file, task, protocols.resolver)
+    with closing(Protocols(job.protocols, config)) as protocols:
+        engine, session = sitemap_engine(job, task, protocols.resolver)
         driver = ThreadedDriver(
             engine,
             protocols.fetch,
@@ -75,26 +75,24 @@ def read_sitemaps(job: SitemapJob, file: SitemapList) -> SitemapTaskResult:
         )
         driver.run()
         engine.finish()
-    finally:
-        protocols.close()
-    return finished(engine, session, job, file, task)
+    return _result(engine, session, job, task)
 
 
 def sitemap_engine(
-    job: SitemapJob, file: SitemapList, task: SitemapTask, resolver: HostResolver
+    job: SitemapJob, task: SitemapTask, resolver: HostResolver
 ) -> tuple[FetchEngine, SitemapSession]:
     """The engine of a task, and what it works for."""
     config = job.config
 
     key_of = key_of_server(config, resolver)
-    pauses = EarlierPauses(job, file, is_alone=task.is_alone)
+    pauses = EarlierPauses(job, task.number, is_alone=task.is_alone)
     known_servers = KnownServers(job.handed_over.servers, job.clock)
 
     @cache
     def others_servers() -> frozenset[str]:
         """The servers of the wave's other tasks. Their lists are read when first asked about: a
         robots.txt that redirects to another host is rare."""
-        names = [each.name for each in job.lists if each.number != file.number]
+        names = [each.name for each in job.lists if each.number != task.number]
         lists = (read_rows(job.scratch, name) for name in names)
         return frozenset[str]().union(*(strings(each["server"]) for each in lists))
 
@@ -143,25 +141,26 @@ def _task(job: SitemapJob, file: SitemapList) -> SitemapTask:
     for source, used, server in to_sources(read_rows(job.scratch, file.name)):
         sources.append(source)
         keys.add(server)
-        known = usage.get(source.site, used)
+        other = usage.get(source.site, used)
         usage[source.site] = SiteUsage(
-            max(used.sitemaps, known.sitemaps), max(used.urls, known.urls)
+            max(used.sitemaps, other.sitemaps), max(used.urls, other.urls)
         )
-    return SitemapTask(tuple(sources), frozenset(keys), len(job.lists) == 1, usage)
+    is_alone = len(job.lists) == 1
+    return SitemapTask(file.number, tuple(sources), frozenset(keys), is_alone, usage)
 
 
 class EarlierPauses:
     """The pauses that servers are owed for what earlier waves asked of them, as a task takes them
     up: those of its own servers at once, those of others when it meets one."""
 
-    def __init__(self, job: SitemapJob, file: SitemapList, *, is_alone: bool) -> None:
+    def __init__(self, job: SitemapJob, number: int, *, is_alone: bool) -> None:
         """A task that is alone may ask any server, so that all are its own."""
         self._job = job
-        wanted = range(len(job.pauses)) if is_alone else [file.number]
+        numbers = range(len(job.pauses)) if is_alone else [number]
         self._read: dict[int, dict[str, ServerState]] = {}
-        self.own = [state for number in wanted for state in self._states(number).values()]
+        self.own = [state for number in numbers for state in self._states(number).values()]
         """Those that the engine has from the beginning."""
-        self._read = {number: {} for number in wanted}
+        self._read = {number: {} for number in numbers}
 
     def take(self, key: str) -> KnownServer | None:
         """What a server of another destination is owed, in the engine's time; once."""
@@ -174,34 +173,28 @@ class EarlierPauses:
         return KnownServer(ready_at, state.exceptions, state.min_delay_s, state.wait_reason)
 
     def _states(self, number: int) -> dict[str, ServerState]:
-        found = self._read.get(number)
-        if found is None:
-            piece = self._job.pauses[number] if number < len(self._job.pauses) else None
-            pieces = [] if piece is None else [piece]
+        if number not in self._read:
+            pieces = [piece for piece in self._job.pauses[number : number + 1] if piece is not None]
             states = read_server_states(self._job.scratch, pieces, self._job.clock.now_ms())
-            found = self._read[number] = {state.key: state for state in states}
-        return found
+            self._read[number] = {state.key: state for state in states}
+        return self._read[number]
 
 
-def finished(
-    engine: FetchEngine,
-    session: SitemapSession,
-    job: SitemapJob,
-    file: SitemapList,
-    task: SitemapTask,
+def _result(
+    engine: FetchEngine, session: SitemapSession, job: SitemapJob, task: SitemapTask
 ) -> SitemapTaskResult:
     """The result of a task whose engine is done; what it found by name is written."""
-    found = session.finish(engine.cross_part_authorities)
+    findings = session.finish(engine.cross_part_authorities)
     counters = Counters()
     for name, count in session.counters.items():
-        known = next((prefix for prefix in _RENAMED if name.startswith(prefix)), "")
-        counters[_RENAMED[known] + name[len(known) :] if known else name] += count
+        prefix = next((prefix for prefix in _COUNTER_NAMES if name.startswith(prefix)), "")
+        counters[_COUNTER_NAMES.get(prefix, "") + name.removeprefix(prefix)] += count
     del counters[f"sitemaps_not_asked.{ROBOTS_READ}"]
     del counters[f"sitemaps_not_asked.{ROBOTS_ON_OTHER_PART}"]  # they come again
     states = engine.queues.server_states(job.clock.monotonic())
     onward = [
-        (source, found.usage.get(source.site, SiteUsage()), "")
-        for source in (*found.elsewhere, *found.cross_part)
+        (source, findings.usage.get(source.site, SiteUsage()), "")
+        for source in (*findings.elsewhere, *findings.cross_part)
     ]
     return SitemapTaskResult(
         counters,
@@ -209,28 +202,28 @@ def finished(
         tuple(session.rows.files),
         tuple(session.rows.unproved_files),
         write_rows(job.scratch, "sources", sources_table(onward)) if onward else None,
-        bool(found.cross_part),
-        write_notes(job.scratch, _notes(task, found)),
-        len(found.unproved),
-        write_states(job.scratch, found.states, job.now_ms),
-        tuple(found.robots),
-        write_server_states(job.scratch, file.number, states, job.clock),
+        bool(findings.cross_part),
+        write_notes(job.scratch, _notes(task, findings)),
+        len(findings.unproved),
+        write_states(job.scratch, findings.states, job.now_ms),
+        tuple(findings.robots),
+        write_server_states(job.scratch, task.number, states, job.clock),
     )
 
 
-def _notes(task: SitemapTask, found: SitemapFindings) -> Iterator[Note]:
-    again = {source.url for source in found.cross_part}
+def _notes(task: SitemapTask, findings: SitemapFindings) -> Iterator[Note]:
+    again = {source.url for source in findings.cross_part}
     asked = {source.url for source in task.sources if source.url not in again}
-    for url in sorted(asked | found.scopes.keys()):
+    for url in sorted(asked | findings.scopes.keys()):
         yield Topic.ASKED, url, "", 0
-    for url, scopes in found.scopes.items():
+    for url, scopes in findings.scopes.items():
         for scope in sorted(scopes):
             yield Topic.SCOPE, url, scope, 0
-    for host, sitemap in found.named:
+    for host, sitemap in findings.named:
         yield Topic.SCOPE, sitemap, host, 0
-    for source, sitemap in sorted(found.links):
+    for source, sitemap in sorted(findings.links):
         yield Topic.LINK, source, sitemap, 0
-    for host in sorted(found.robots_read):
+    for host in sorted(findings.robots_read):
         yield Topic.ROBOTS_READ, host, "", 0
-    for host, (origin, count) in found.unproved.items():
+    for host, (origin, count) in findings.unproved.items():
         yield Topic.UNPROVED, host, origin, count

@@ -26,7 +26,7 @@ UNPROVED = LISTED.append(pa.field("sitemap", pa.string(), False))
 
 
 class SourceKind(Enum):
-    """What is wanted of a source."""
+    """The kind of a source."""
 
     SITEMAP = "sitemap"
     SITE = "site"
@@ -61,7 +61,7 @@ def site_source(origin: str, host: str, kind: SourceKind = SourceKind.SITE) -> S
 
 @dataclass(frozen=True, slots=True)
 class SiteUsage:
-    """What was read on behalf of a site."""
+    """How many sitemaps and URLs were read on behalf of a site."""
 
     sitemaps: int = 0
     urls: int = 0
@@ -69,7 +69,7 @@ class SiteUsage:
 
 @dataclass(frozen=True, slots=True)
 class SiteState:
-    """What became of a site's sitemaps, for the dataset `sitemaps`."""
+    """How reading a site's sitemaps went, for the dataset `sitemaps`."""
 
     read: int = 0
     failed: int = 0
@@ -105,12 +105,12 @@ class SitemapJob:
     are dealt to."""
     clock: Clock = field(default_factory=SystemClock)
     handed_over: HandedOver = field(default_factory=HandedOver)
-    """What fetches, and sitemaps before these, have left."""
+    """The caches that fetches, and sitemaps before these, have left."""
 
 
 @dataclass(frozen=True, slots=True)
 class SitemapList:
-    """What one task of a wave asks for, as a file: all sources of some servers."""
+    """The file of sources that one task of a wave asks for: all sources of some servers."""
 
     number: int
     name: str
@@ -125,6 +125,7 @@ class SitemapList:
 class SitemapTask:
     """The same, as it was read."""
 
+    number: int
     sources: tuple[SitemapSource, ...]
     server_keys: frozenset[str]
     is_alone: bool
@@ -135,7 +136,7 @@ class SitemapTask:
 
 @dataclass(slots=True)
 class SitemapFindings:
-    """What one task found, by name: it goes into files."""
+    """URLs, hosts and sites of which one task has news: they go into files."""
 
     elsewhere: list[SitemapSource] = field(default_factory=list)
     """Sitemaps on servers that are not this task's to ask."""
@@ -160,7 +161,8 @@ class SitemapFindings:
 
 @dataclass(frozen=True, slots=True)
 class SitemapTaskResult:
-    """What the driver hears of a task: counts, and names of files in the job's scratch folder."""
+    """The result of a task as the driver hears of it: counts, and names of files in the job's
+    scratch folder."""
 
     counters: Counters
     samples: dict[str, list[str]]
@@ -169,14 +171,14 @@ class SitemapTaskResult:
     unproved_files: tuple[str, ...] = ()
     """Rows that their sitemaps may not list, as far as the task knows."""
     sources: str | None = None
-    """What others have to ask for (`scratch_files.py`)."""
+    """The file of sources that other tasks have to ask for (`scratch_files.py`)."""
     has_cross_part: bool = False
     """Whether there are sources among them that must be asked while no other task runs."""
     notes: str | None = None
-    """What the later steps have to know by name."""
+    """The file of notes for the later steps."""
     unproved_hosts: int = 0
     states: str | None = None
-    """What became of the sitemaps of sites."""
+    """The file of the states of sites."""
     robots: tuple[Piece, ...] = ()
     """The answers for robots.txt that it got."""
     servers: Piece | None = None

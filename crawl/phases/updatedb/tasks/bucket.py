@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import fill_null, first_chunk, strings, with_column
+from crawl.model.arrow import first_chunk, places_in, strings, with_column
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.metadata import without_entry
 from crawl.model.records import to_records, to_table
@@ -177,28 +177,27 @@ class _Merge:
 
     def _group(self, group: pa.Table, first: int, end: int) -> pa.Table:
         """The stored records of a row group, with the updates `first` to `end`."""
-        update_of = (
-            _places(first_chunk(group["url"]), self._updates.urls.slice(first, end - first)) + first
-        )
+        among = self._updates.urls.slice(first, end - first)
+        update_of = places_in(first_chunk(group["url"]), among) + first
         update_of[update_of < first] = -1
         group, update_of = self._purged(group, update_of)
         fetched = (update_of >= 0) & (_at(self._updates.fetch, update_of) >= 0)
         group = lift_reservations(group, fetched, self._job.marks, self._counters)
-        known = np.flatnonzero(update_of >= 0)
-        urls = update_of[known]
+        rows = np.flatnonzero(update_of >= 0)
+        urls = update_of[rows]
         is_new = np.ones(end - first, dtype=np.bool_)
         is_new[urls - first] = False
         by_row = self._updates.fetch[urls] >= 0
         if self._links_by_column:
-            group = self._linked(group, known[~by_row], urls[~by_row])
+            group = self._linked(group, rows[~by_row], urls[~by_row])
         else:
             by_row[:] = True
-        visited = self._by_row(group, known[by_row], self._updates.updates_of(urls[by_row]))
-        self._note_new_pages(urls[by_row & group["signature"].is_null().to_numpy()[known]])
+        visited = self._by_row(group, rows[by_row], self._updates.updates_of(urls[by_row]))
+        self._note_new_pages(urls[by_row & group["signature"].is_null().to_numpy()[rows]])
         orphans = self._silent(group, update_of < 0)
         forgotten = self._by_row(group, orphans, repeat(UrlUpdate(), len(orphans)))
         replaced = np.zeros(group.num_rows, dtype=np.bool_)
-        replaced[known[by_row]] = True
+        replaced[rows[by_row]] = True
         replaced[orphans] = True
         new = self._new(np.flatnonzero(is_new) + first)
         return _sorted_in(group, replaced, [visited, forgotten, new])
@@ -235,8 +234,8 @@ class _Merge:
 
     def _by_row(self, group: pa.Table, rows: Rows, updates: Iterable[UrlUpdate]) -> pa.Table:
         """The new records of old ones, by the rules."""
-        chosen = group.take(rows)
-        return self._ruled(to_records(chosen), strings(chosen["host"]), updates)
+        records = group.take(rows)
+        return self._ruled(to_records(records), strings(records["host"]), updates)
 
     def _silent(self, group: pa.Table, is_silent: npt.NDArray[np.bool_]) -> Rows:
         """The rows that no segment mentions, where that may make them orphans."""
@@ -254,11 +253,11 @@ class _Merge:
         by_row = self._updates.fetch[urls] >= 0
         if not self._new_by_column:
             by_row[:] = True
-        found, ruled = self._found(urls[~by_row]), self._new_by_rules(urls[by_row])
-        self._counters["urls_new"] += found.num_rows + ruled.num_rows
-        if found.num_rows == 0 or ruled.num_rows == 0:
-            return found if ruled.num_rows == 0 else ruled
-        return _sorted_in(found, np.zeros(found.num_rows, dtype=np.bool_), [ruled])
+        linked, ruled = self._linked_only(urls[~by_row]), self._new_by_rules(urls[by_row])
+        self._counters["urls_new"] += linked.num_rows + ruled.num_rows
+        if linked.num_rows == 0 or ruled.num_rows == 0:
+            return linked if ruled.num_rows == 0 else ruled
+        return _sorted_in(linked, np.zeros(linked.num_rows, dtype=np.bool_), [ruled])
 
     def _note_new_pages(self, urls: Rows) -> None:
         """Counts the signatures of pages that had none before."""
@@ -276,7 +275,7 @@ class _Merge:
         hosts = strings(self._updates.hosts_of(urls))
         return self._ruled(unknown, hosts, self._updates.updates_of(urls))
 
-    def _found(self, urls: Rows) -> pa.Table:
+    def _linked_only(self, urls: Rows) -> pa.Table:
         """Records of URLs that only links tell of, all at once: as the rules make them."""
         if len(urls) == 0:
             return CRAWLDB.schema.empty_table()
@@ -304,13 +303,13 @@ class _Merge:
         updates: Iterable[UrlUpdate],
     ) -> pa.Table:
         """The records that the rules make."""
-        made: list[tuple[str, str, CrawlDatum]] = []
+        records_made: list[tuple[str, str, CrawlDatum]] = []
         for (url, old), host, update in zip(records, hosts, updates, strict=True):
             outcome = update_record(url, old, update, self._rules, self._counters)
             self._counters[outcome.reason] += 1
             if outcome.datum is not None:
-                made.append((url, host, outcome.datum))
-        table = to_table(made)
+                records_made.append((url, host, outcome.datum))
+        table = to_table(records_made)
         self._count(None, table["status"])
         return table
 
@@ -321,15 +320,6 @@ class _Merge:
         counts = np.bincount(statuses.to_numpy(), minlength=len(DB_STATUSES) + 1)
         for status in DB_STATUSES:
             self._counters[status.label] += int(counts[status])
-
-
-def _places(urls: pa.Array[Any], among: pa.Array[Any]) -> Rows:
-    """Where each URL stands among others; -1 where it does not."""
-    if len(among) == 0:
-        return np.full(len(urls), -1, dtype=np.int64)
-    found = pc.index_in(urls, value_set=among)
-    places: Rows = fill_null(found, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return places
 
 
 def _at(values: Rows, places: Rows) -> Rows:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -15,9 +16,10 @@ from crawl.phases.updatedb.tasks.hosts import HostTroublesFile, send_troubles
 from crawl.phases.updatedb.tasks.links import DELTA, combined_links, single_rows
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile
-from crawl.storage.parquet import StoredTable, each_group, open_whole_table
+from crawl.storage.parquet import each_group, open_whole_table
 from crawl.tables.exchange import Outbox, RowKind
-from crawl.tables.renormalize import Renormalization, StoredRecords, send_renormalized, with_urls
+from crawl.tables.renormalize import StoredRecords, send_renormalized, with_urls
+from crawl.tables.slices import gathered
 
 UPDATES = RowKind("updates", DELTA)
 
@@ -58,16 +60,7 @@ SendDeltaTask = DeltaBundle | HostTroublesFile | BucketFile
 
 def bundles(files: Iterable[DeltaFile]) -> Iterator[DeltaBundle]:
     """The files in their order, as many together as a sending task can take."""
-    bundle: list[DeltaFile] = []
-    rows = 0
-    for file in files:
-        if bundle and rows + file.rows > _ROWS_AT_ONCE:
-            yield DeltaBundle(tuple(bundle))
-            bundle, rows = [], 0
-        bundle.append(file)
-        rows += file.rows
-    if bundle:
-        yield DeltaBundle(tuple(bundle))
+    return map(DeltaBundle, gathered(files, _ROWS_AT_ONCE))
 
 
 def send_delta(job: SendDeltaJob, task: SendDeltaTask, outbox: Outbox) -> Counters:
@@ -79,36 +72,21 @@ def send_delta(job: SendDeltaJob, task: SendDeltaTask, outbox: Outbox) -> Counte
     elif isinstance(task, HostTroublesFile):
         send_troubles(task, job.stored.router, outbox)
     else:
-        _send_files(job, task.files, outbox, counters)
+        tables = chain.from_iterable(_groups(job, file, counters) for file in task.files)
+        rows = pa.concat_tables([DELTA.empty_table(), *tables])
+        outbox.send(UPDATES, rows, job.stored.router.slices_of(rows["host"], rows["url"]))
     return counters
 
 
-def _send_files(
-    job: SendDeltaJob, files: Iterable[DeltaFile], outbox: Outbox, counters: Counters
-) -> None:
-    """Reads each file once, whole: on a store that is one request."""
-    tables = [DELTA.empty_table()]
-    for file in files:
-        with open_whole_table(file.folder, file.path) as source:
-            tables += _groups(job, file, source, counters)
-    rows = pa.concat_tables(tables)
-    outbox.send(UPDATES, rows, job.stored.router.slices_of(rows["host"], rows["url"]))
-
-
-def _groups(
-    job: SendDeltaJob, file: DeltaFile, source: StoredTable, counters: Counters
-) -> Iterator[pa.Table]:
-    """The rows of each row group; links to one URL are seldom in two of them."""
-    for group in each_group(source):
-        rows = _renormalized(job.stored.renormalization, single_rows(group, file.origin), counters)
-        yield combined_links(rows, counters) if job.combines_links else rows
-
-
-def _renormalized(
-    renormalization: Renormalization | None, rows: pa.Table, counters: Counters
-) -> pa.Table:
-    if renormalization is None or rows.num_rows == 0:
-        return rows
-    urls, kept = renormalization.of(rows["url"].combine_chunks(), counters)
-    counters["records_filtered"] += count_true(pc.invert(kept))
-    return with_urls(rows.filter(kept), urls.filter(kept))
+def _groups(job: SendDeltaJob, file: DeltaFile, counters: Counters) -> Iterator[pa.Table]:
+    """The rows of each row group; links to one URL are seldom in two of them. The file is read
+    once, whole: on a store that is one request."""
+    renormalization = job.stored.renormalization
+    with open_whole_table(file.folder, file.path) as source:
+        for group in each_group(source):
+            rows = single_rows(group, file.origin)
+            if renormalization is not None and rows.num_rows:
+                urls, is_accepted = renormalization.of(rows["url"].combine_chunks(), counters)
+                counters["records_filtered"] += count_true(pc.invert(is_accepted))
+                rows = with_urls(rows.filter(is_accepted), urls.filter(is_accepted))
+            yield combined_links(rows, counters) if job.combines_links else rows

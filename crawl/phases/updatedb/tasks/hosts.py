@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import required_schema, strings, with_all_columns
+from crawl.model.arrow import required_schema, with_all_columns
+from crawl.model.builders import rows_of, table_of_rows
 from crawl.model.hosts import HostState, HostTrouble, merged_troubles, to_troubles
 from crawl.model.status import Status
 from crawl.model.tables import FETCH_HOSTS
@@ -31,7 +31,7 @@ from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.hosts import read_hosts, write_hosts
 from crawl.tables.slices import Router
 
-_ANSWERED = tuple(
+_ANSWER_STATUSES = tuple(
     int(status) for status in Status if status.is_fetch and status is not Status.FETCH_RETRY
 )
 
@@ -39,7 +39,7 @@ _ANSWERED = tuple(
 TROUBLES = RowKind(
     "host_troubles", FETCH_HOSTS.schema.append(pa.field("segment", pa.int32(), False))
 )
-"""What a fetch tells of hosts that failed, and the segment's place among those to be applied."""
+"""Troubles of hosts that failed in a fetch, and the segment's place among those to be applied."""
 
 ANSWERS = RowKind(
     "host_answers", required_schema({"host": pa.string(), "segment": pa.int32(), "at": pa.int64()})
@@ -58,7 +58,7 @@ NewPages = dict[str, Counter[bytes]]
 
 @dataclass(slots=True)
 class HostNews:
-    """What the records of URLs tell of their hosts."""
+    """Answers and new pages of hosts, from the records of their URLs."""
 
     answers: dict[tuple[str, int], int] = field(default_factory=dict)
     """When each host last answered a page, by host and segment."""
@@ -66,12 +66,12 @@ class HostNews:
 
     @classmethod
     def received(cls, received: Received) -> HostNews:
-        """What the slices of a bucket have sent."""
+        """The sum of the news that the slices of a bucket have sent."""
         news = cls()
-        for row in received.rows(ANSWERS).to_pylist():
-            news._answered(row["host"], row["segment"], row["at"])
-        for row in received.rows(PAGES).to_pylist():
-            news.pages.setdefault(row["host"], Counter())[row["signature"]] += row["count"]
+        for host, segment, at in rows_of(received.rows(ANSWERS), ANSWERS.schema.names):
+            news._answered(host, segment, at)
+        for host, signature, count in rows_of(received.rows(PAGES), PAGES.schema.names):
+            news.pages.setdefault(host, Counter())[signature] += count
         return news
 
     def send(self, destination: int, outbox: Outbox) -> None:
@@ -82,12 +82,14 @@ class HostNews:
             for host, signatures in self.pages.items()
             for signature, count in signatures.items()
         ]
-        outbox.send_all(ANSWERS, _table(ANSWERS, answers), destination)
-        outbox.send_all(PAGES, _table(PAGES, pages), destination)
+        outbox.send_all(ANSWERS, table_of_rows(answers, ANSWERS.schema), destination)
+        outbox.send_all(PAGES, table_of_rows(pages, PAGES.schema), destination)
 
     def take_answers(self, rows: pa.Table) -> None:
         """Takes note of the answers among rows of segments, by origin as in a delta."""
-        pages = rows.filter(pc.is_in(rows["status"], value_set=pa.array(_ANSWERED, pa.int8())))
+        pages = rows.filter(
+            pc.is_in(rows["status"], value_set=pa.array(_ANSWER_STATUSES, pa.int8()))
+        )
         if pages.num_rows == 0:
             return
         last = (
@@ -95,19 +97,12 @@ class HostNews:
             .group_by(["host", "origin"], use_threads=False)
             .aggregate([("at", "max")])
         )
-        times: list[int] = last["at_max"].cast(pa.int64()).to_numpy().tolist()
-        origins: list[int] = last["origin"].to_numpy().tolist()
-        for host, origin, at in zip(strings(last["host"]), origins, times, strict=True):
+        for host, origin, at in rows_of(last, ("host", "origin", "at_max")):
             self._answered(host, origin // 2, at)
 
     def _answered(self, host: str, segment: int, at: int) -> None:
         key = host, segment
         self.answers[key] = max(self.answers.get(key, 0), at)
-
-
-def _table(kind: RowKind, rows: list[tuple[Any, ...]]) -> pa.Table:
-    names = kind.schema.names
-    return pa.Table.from_pylist([dict(zip(names, row, strict=True)) for row in rows], kind.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +137,7 @@ class HostsTask:
 class HostsTaskResult:
     """Their file, which may be the one before; None where there is nothing to know."""
 
-    file: BucketFile | None
+    hosts: BucketFile | None
     counters: Counters
 
 
@@ -210,12 +205,11 @@ def _troubles(received: Received) -> dict[tuple[str, int], HostTrouble]:
     """What the fetches say of hosts that failed, by host and segment: several parts of one may
     tell of the same host."""
     rows = received.rows(TROUBLES)
-    segments: list[int] = rows["segment"].to_numpy().tolist()
-    by_segment: dict[int, list[HostTrouble]] = {}
-    for trouble, segment in zip(to_troubles(rows.drop_columns(["segment"])), segments, strict=True):
-        by_segment.setdefault(segment, []).append(trouble)
+    segments = rows["segment"].to_numpy()
     return {
         (trouble.host, segment): trouble
-        for segment, troubles in by_segment.items()
-        for trouble in merged_troubles(troubles)
+        for segment in np.unique(segments).tolist()
+        for trouble in merged_troubles(
+            to_troubles(rows.filter(pa.array(segments == segment)).drop_columns(["segment"]))
+        )
     }

@@ -22,7 +22,7 @@ from crawl.model.arrow import as_mask, first_chunk, required_schema, with_column
 from crawl.model.metadata import has_any
 from crawl.model.status import Status
 from crawl.model.tables import CRAWLDB
-from crawl.storage.layout import encoded
+from crawl.storage.layout import sorted_distinct
 
 Rows = npt.NDArray[np.int64]
 """Numbers of rows; -1 for none."""
@@ -57,9 +57,9 @@ class SortedLinks:
     owners: Rows
     """Which URL each leads to."""
 
-    def __getitem__(self, chosen: npt.NDArray[Any]) -> SortedLinks:
+    def __getitem__(self, places: npt.NDArray[Any]) -> SortedLinks:
         return SortedLinks(
-            self.rows[chosen], self.scores[chosen], self.contents[chosen], self.owners[chosen]
+            self.rows[places], self.scores[places], self.contents[places], self.owners[places]
         )
 
     def counts(self, urls: int) -> Rows:
@@ -73,27 +73,29 @@ def link_rows(rows: pa.Table) -> Rows:
 
 
 def sorted_links(
-    rows: pa.Table, found: Rows, owners: Rows, most: int, counters: Counters
+    rows: pa.Table, linking: Rows, owners: Rows, most: int, counters: Counters
 ) -> SortedLinks:
-    """The links of the rows `found`, each of which leads to the URL `owners` says: the best
+    """The links of the rows `linking`, each of which leads to the URL `owners` says: the best
     `most` of each URL."""
-    scores = rows["score"].chunk(0).to_numpy()[found]
+    scores = rows["score"].chunk(0).to_numpy()[linking]
     # of equal scores by content: files come in another order if partitions are others
-    contents = _contents(rows, found)
+    contents = _contents(rows, linking)
     lists = cast("pa.ListArray[Any]", first_chunk(rows["more"]))
     more = lists.flatten().to_numpy()
     if len(more):
-        lengths = lists.value_lengths().to_numpy()[found]
-        each = np.concatenate([np.arange(len(found)), np.repeat(np.arange(len(found)), lengths)])
-        found, owners, contents = found[each], owners[each], contents[each]
+        lengths = lists.value_lengths().to_numpy()[linking]
+        each = np.concatenate(
+            [np.arange(len(linking)), np.repeat(np.arange(len(linking)), lengths)]
+        )
+        linking, owners, contents = linking[each], owners[each], contents[each]
         scores = np.concatenate([scores, more])
     # -0.0 as 0.0: the two are equal, so that which of them is kept would hang on the files' order
     scores = scores + np.float32(0)
-    links = SortedLinks(found, scores, contents, owners)
+    links = SortedLinks(linking, scores, contents, owners)
     links = links[np.lexsort((contents, -scores, owners))]
     counts = links.counts(0)
-    if len(found) and counts.max() > most:
-        place = np.arange(len(found)) - np.repeat(np.cumsum(counts) - counts, counts)
+    if len(linking) and counts.max() > most:
+        place = np.arange(len(linking)) - np.repeat(np.cumsum(counts) - counts, counts)
         counters["inlinks_over_limit"] += int(np.count_nonzero(place >= most))
         links = links[place < most]
     return links
@@ -135,18 +137,18 @@ def combined_links(rows: pa.Table, counters: Counters) -> pa.Table:
 def without_weak_links(rows: pa.Table, most: int, counters: Counters) -> pa.Table:
     """Rows of one URL, in their order, without the links that are not among the best."""
     rows = rows.combine_chunks()
-    found = link_rows(rows)
-    links = sorted_links(rows, found, np.zeros(len(found), dtype=np.int64), most, counters)
+    linking = link_rows(rows)
+    links = sorted_links(rows, linking, np.zeros(len(linking), dtype=np.int64), most, counters)
     links = links[np.argsort(links.rows, kind="stable")]
     starts = np.flatnonzero(np.diff(links.rows, prepend=-1))
     heads = links.rows[starts]
     lengths = np.zeros(rows.num_rows, dtype=np.int64)
     lengths[heads] = np.diff(np.append(starts, len(links.rows))) - 1
     is_kept = np.ones(rows.num_rows, dtype=np.bool_)
-    is_kept[found] = False
+    is_kept[linking] = False
     is_kept[heads] = True
-    kept = np.flatnonzero(is_kept)
-    return _with_more(rows.take(kept), lengths[kept], np.delete(links.scores, starts))
+    survivors = np.flatnonzero(is_kept)
+    return _with_more(rows.take(survivors), lengths[survivors], np.delete(links.scores, starts))
 
 
 def _with_more(rows: pa.Table, lengths: Rows, scores: npt.NDArray[np.float32]) -> pa.Table:
@@ -162,9 +164,9 @@ def _lists(lengths: Rows, values: npt.NDArray[np.float32]) -> pa.Array[Any]:
     return lists
 
 
-def _contents(rows: pa.Table, found: Rows) -> Rows:
-    """Numbers that order the rows `found` by their metadata, whatever that order may mean."""
-    metadata = cast("pa.MapArray[Any, Any]", first_chunk(rows["metadata"]).take(found))
+def _contents(rows: pa.Table, linking: Rows) -> Rows:
+    """Numbers that order the rows `linking` by their metadata, whatever that order may mean."""
+    metadata = cast("pa.MapArray[Any, Any]", first_chunk(rows["metadata"]).take(linking))
     if not has_any(metadata):
         return np.zeros(len(metadata), dtype=np.int64)
     # other entries have another text, whatever is in them
@@ -173,15 +175,11 @@ def _contents(rows: pa.Table, found: Rows) -> Rows:
     ]
     entries: Any = pc.binary_join_element_wise(*parts, "\0\0")
     texts: Any = pc.binary_join(pa.ListArray.from_arrays(metadata.offsets, entries), "\0\0")
-    codes = encoded(texts)
-    ranks = np.empty(len(codes.dictionary), dtype=np.int64)
-    ranks[pc.sort_indices(codes.dictionary).to_numpy()] = np.arange(len(ranks))
-    numbers: Rows = ranks[codes.indices.to_numpy()]
-    return numbers
+    return sorted_distinct(texts)[1]
 
 
 def ranges(starts: Rows, counts: Rows) -> Rows:
     """starts[0], starts[0]+1 … counts[0] of them, then starts[1] …"""
     before = np.cumsum(counts) - counts
-    found: Rows = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
-    return found
+    rows: Rows = np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
+    return rows

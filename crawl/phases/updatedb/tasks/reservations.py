@@ -29,7 +29,7 @@ _WITHOUT_RECORD = ("handed_back.", "no_host", "already_fetched_here")
 
 def finished_marks(segments: Iterable[Segment]) -> frozenset[str]:
     """The times of lists that are done with, and of which something was handed back."""
-    found = set()
+    marks = set()
     for segment in segments:
         fetched = segment.manifest(FETCH)
         counters = segment.report(FETCH).get("counters")
@@ -38,8 +38,8 @@ def finished_marks(segments: Iterable[Segment]) -> frozenset[str]:
             count and name.startswith(_WITHOUT_RECORD) for name, count in counters.items()
         )
         if fetched is not None and fetched.complete and handed_back:
-            found |= _mark_of(segment)
-    return frozenset(found)
+            marks |= _mark_of(segment)
+    return frozenset(marks)
 
 
 def _mark_of(segment: Segment) -> set[str]:
@@ -82,7 +82,7 @@ def lift_reservations(
 
 def _marked(metadata: pa.Array[Any], marks: frozenset[str]) -> npt.NDArray[np.bool_]:
     values = pa.array(sorted(marks), pa.string())
-    found: npt.NDArray[np.bool_] = pc.is_in(
+    is_marked: npt.NDArray[np.bool_] = pc.is_in(
         lookup(metadata, GENERATE_TIME_KEY), value_set=values
     ).to_numpy(zero_copy_only=False)
-    return found
+    return is_marked

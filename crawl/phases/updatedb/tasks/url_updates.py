@@ -4,14 +4,13 @@ and the links to it, best first."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import repeat
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from crawl.counters import Counters
 from crawl.interfaces.scoring import Links
@@ -21,10 +20,15 @@ from crawl.model.records import dicts, to_records
 from crawl.model.status import Status
 from crawl.phases.updatedb.rules import UrlUpdate
 from crawl.phases.updatedb.tasks.links import Rows, link_rows, ranges, sorted_links
-from crawl.storage.layout import encoded
+from crawl.storage.layout import sorted_distinct
 
 _FETCHES = [int(status) for status in Status if status.is_fetch]
-_TELLING = [*_FETCHES, int(Status.SIGNATURE), int(Status.LINKED), int(Status.PARSE_METADATA)]
+_UPDATE_STATUSES = [
+    *_FETCHES,
+    int(Status.SIGNATURE),
+    int(Status.LINKED),
+    int(Status.PARSE_METADATA),
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +108,8 @@ class UrlUpdates:
     def _metadata(self, rows: Rows) -> Iterator[dict[str, str]]:
         if (rows < 0).all():
             return repeat({}, len(rows))
-        found = dicts(cast("pa.MapArray[Any, Any]", self._taken("metadata", rows[rows >= 0])))
-        return (next(found) if row >= 0 else {} for row in rows.tolist())
+        entries = dicts(cast("pa.MapArray[Any, Any]", self._taken("metadata", rows[rows >= 0])))
+        return (next(entries) if row >= 0 else {} for row in rows.tolist())
 
 
 _AT_ONCE = 1024
@@ -115,16 +119,11 @@ _AT_ONCE = 1024
 def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> UrlUpdates:
     """Puts a bucket's delta (see `delta.DELTA`) in order."""
     rows = rows.combine_chunks() if rows.num_rows else _one_empty_chunk(rows)
-    codes = encoded(rows["url"])
-    order = pc.sort_indices(codes.dictionary)
-    urls = codes.dictionary.take(order)
-    rank = np.empty(len(urls), dtype=np.int64)
-    rank[order.to_numpy()] = np.arange(len(urls))
-    owner: Rows = rank[codes.indices.to_numpy()]
+    urls, owner = sorted_distinct(rows["url"])
 
     status = rows["status"].chunk(0).to_numpy()
     origin = rows["origin"].chunk(0).to_numpy()
-    counters["records_ignored"] += int(np.count_nonzero(~np.isin(status, _TELLING)))
+    counters["records_ignored"] += int(np.count_nonzero(~np.isin(status, _UPDATE_STATUSES)))
     # in crawl_parse it is about a page that has a record of its fetch in crawl_fetch
     is_failure = (status == Status.PARSE_FAILED) & (origin % 2 == 1)
     is_fetch = np.isin(status, _FETCHES) & ~is_failure
@@ -134,30 +133,34 @@ def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> Url
     is_said = is_failure | (status == Status.SIGNATURE) | (status == Status.PARSE_METADATA)
     is_said[is_said] = _of_fetch(np.flatnonzero(is_said), owner, fetch, origin, times)
 
-    def of_parse(wanted: npt.NDArray[np.bool_]) -> Rows:
-        return _last(np.flatnonzero(wanted & is_said), (times,), owner, len(urls))
+    def of_parse(mask: npt.NDArray[np.bool_]) -> Rows:
+        return _last(np.flatnonzero(mask & is_said), (times,), owner, len(urls))
 
     failure = of_parse(is_failure)
-    said = of_parse(status == Status.PARSE_METADATA)
-    found = link_rows(rows)
-    links = sorted_links(rows, found, owner[found], max_inlinks, counters)
+    parse_metadata = of_parse(status == Status.PARSE_METADATA)
+    linking = link_rows(rows)
+    links = sorted_links(rows, linking, owner[linking], max_inlinks, counters)
     link_counts = links.counts(len(urls))
-    updates = UrlUpdates(
+    has_news = (fetch >= 0) | (link_counts > 0)
+    lone = len(has_news) - int(np.count_nonzero(has_news))
+    counters["parses_without_fetch"] += lone
+    # without those that only a parse speaks of: it says nothing without its fetch
+    places = has_news if lone else slice(None)
+    return UrlUpdates(
         rows,
-        urls,
-        fetch,
-        of_parse(status == Status.SIGNATURE),
-        np.where(failure >= 0, failure, said),
-        failure >= 0,
+        urls.filter(pa.array(has_news)) if lone else urls,
+        fetch[places],
+        of_parse(status == Status.SIGNATURE)[places],
+        np.where(failure >= 0, failure, parse_metadata)[places],
+        (failure >= 0)[places],
         links.rows,
         links.scores,
-        np.concatenate([[0], np.cumsum(link_counts)]),
+        np.concatenate([[0], np.cumsum(link_counts[places])]),
     )
-    return _without_lone(updates, link_counts, counters)
 
 
 def _of_fetch(
-    said: Rows,
+    rows: Rows,
     owner: Rows,
     fetch: Rows,
     origin: npt.NDArray[np.int32],
@@ -165,39 +168,21 @@ def _of_fetch(
 ) -> npt.NDArray[np.bool_]:
     """Whether what a parse said is about the fetch that counts: of the same segment, and of
     the very answer if any is (a feed may bring a page that was fetched by itself, too)."""
-    page = owner[said]
-    of_segment = (fetch[page] >= 0) & (origin[fetch[page]] // 2 == origin[said] // 2)
-    exact = of_segment & (times[fetch[page]] == times[said])
+    page = owner[rows]
+    of_segment = (fetch[page] >= 0) & (origin[fetch[page]] // 2 == origin[rows] // 2)
+    exact = of_segment & (times[fetch[page]] == times[rows])
     has_exact = np.zeros(len(fetch), dtype=np.bool_)
     has_exact[page[exact]] = True
     is_of_fetch: npt.NDArray[np.bool_] = of_segment & (exact | ~has_exact[page])
     return is_of_fetch
 
 
-def _without_lone(updates: UrlUpdates, link_counts: Rows, counters: Counters) -> UrlUpdates:
-    """Leaves out URLs that only a parse speaks of: it says nothing without its fetch."""
-    is_kept = (updates.fetch >= 0) | (link_counts > 0)
-    lone = len(is_kept) - int(np.count_nonzero(is_kept))
-    counters["parses_without_fetch"] += lone
-    if not lone:
-        return updates
-    return replace(
-        updates,
-        urls=updates.urls.filter(pa.array(is_kept)),
-        fetch=updates.fetch[is_kept],
-        signature=updates.signature[is_kept],
-        metadata=updates.metadata[is_kept],
-        failed=updates.failed[is_kept],
-        first_link=np.concatenate([[0], np.cumsum(link_counts[is_kept])]),
-    )
-
-
 def _last(rows: Rows, ranks: tuple[npt.NDArray[np.integer], ...], owner: Rows, urls: int) -> Rows:
     """The row of each URL that ranks highest; `ranks` from the least important on."""
     ordered = rows[np.lexsort(tuple(rank[rows] for rank in ranks))]
-    found = np.full(urls, -1, dtype=np.int64)
-    found[owner[ordered]] = ordered  # of several the last stays
-    return found
+    last = np.full(urls, -1, dtype=np.int64)
+    last[owner[ordered]] = ordered  # of several the last stays
+    return last
 
 
 def _one_empty_chunk(rows: pa.Table) -> pa.Table:

@@ -62,19 +62,15 @@ class MeasuredLatencies:
 def measured_latencies(
     folder: Folder, snapshot: Snapshot, hosts: pa.Array[pa.StringScalar], otherwise: Latencies
 ) -> MeasuredLatencies:
-    """What the HostDb knows of these hosts; only the buckets that may know them are read."""
-    wanted = set(buckets_of(hosts, snapshot.buckets).tolist()) if len(hosts) else set()
-    files = [file for file in snapshot.files if file.bucket in wanted]
+    """The latencies of these hosts by the HostDb; only the buckets that may know them are read."""
+    buckets = set(buckets_of(hosts, snapshot.buckets).tolist()) if len(hosts) else set()
+    files = [file for file in snapshot.files if file.bucket in buckets]
     groups = stored_groups(folder, files, _COLUMNS)
-    found = [rows.filter(pc.is_in(rows["host"], value_set=hosts)) for rows in groups]
-    return _joined(found, otherwise)
-
-
-def _joined(tables: list[pa.Table], otherwise: Latencies) -> MeasuredLatencies:
-    rows = pa.concat_tables(tables) if tables else None
-    if rows is None or rows.num_rows == 0:
+    tables = [rows.filter(pc.is_in(rows["host"], value_set=hosts)) for rows in groups]
+    if not any(rows.num_rows for rows in tables):
         nothing = np.zeros(0, np.int64)
         return MeasuredLatencies(otherwise, {}, np.zeros(1, np.int64), np.zeros(0), nothing)
+    rows = pa.concat_tables(tables)
     sketches = Sketches.of_lists(
         as_array(rows["response_ms_bins"]), as_array(rows["response_ms_counts"])
     )

@@ -94,14 +94,14 @@ def find_host(
     row = find_rows(HOSTDB, hostdb, snapshot, host)
     if row is None:
         return None
-    (found,) = as_values(row.select(SHOWN))
+    (values,) = as_values(row.select(SHOWN))
     for name in ("response_ms", "size"):
         sketches = Sketches.of_lists(as_array(row[f"{name}_bins"]), as_array(row[f"{name}_counts"]))
-        values = sketches.quantiles([each / 100 for each in percentiles])
+        quantiles = sketches.quantiles([each / 100 for each in percentiles])
         if sketches.totals()[0]:
-            known = zip(percentiles, values, strict=True)
-            found |= {f"{name}_p{each:g}": round(float(value[0]), 4) for each, value in known}
-    return found
+            for share, quantile in zip(percentiles, quantiles, strict=True):
+                values[f"{name}_p{share:g}"] = round(float(quantile[0]), 4)
+    return values
 
 
 def dump_hosts(job: DumpHostsJob, base: Slice, received: Received) -> int:
@@ -116,13 +116,9 @@ def dump_hosts(job: DumpHostsJob, base: Slice, received: Received) -> int:
 
 def as_host_paragraph(row: dict[str, Any]) -> str:
     """A host for people to read; what came from outside is escaped."""
-    lines = [printable(row["host"])]
-    lines += [
-        printable(f"  {name:<20}{'' if value is None else value}")
-        for name, value in row.items()
-        if name != "host"
-    ]
-    return "\n".join(lines)
+    others = ((name, value) for name, value in row.items() if name != "host")
+    lines = (f"  {name:<20}{'' if value is None else value}" for name, value in others)
+    return "\n".join(map(printable, [row["host"], *lines]))
 
 
 def _rendered(form: DumpFormat, row: dict[str, Any]) -> bytes:

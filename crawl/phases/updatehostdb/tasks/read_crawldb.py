@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, cast
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.model.arrow import as_array, as_mask
+from crawl.model.arrow import as_array, as_mask, places_in
 from crawl.model.status import Status
 from crawl.phases.updatehostdb.tasks import sums
 from crawl.phases.updatehostdb.tasks.signatures import distinct, numbers_of, smallest
@@ -36,12 +37,11 @@ _Signed = tuple[sums.ByHost, npt.NDArray[np.uint64]]
 
 def send_records(crawldb: Folder, buckets: int, base: Slice, outbox: Outbox) -> int:
     """Sends the sums of a slice's hosts to their bucket; returns how many URLs it has."""
-    parts, signed = [], []
-    for rows in stored_groups(crawldb, base.files, _COLUMNS):
-        parts.append(_counted(rows))
-        signed.append(_signed(rows))
-    if not parts:
+    groups = stored_groups(crawldb, base.files, _COLUMNS)
+    pairs = [(_counted(rows), _signed(rows)) for rows in groups]
+    if not pairs:
         return 0
+    parts, signed = zip(*pairs, strict=True)
     every = pa.concat_tables(parts)
     hosts = sums.ByHost(every["host"])
     owners, signatures = _owned(signed, hosts.names)
@@ -55,13 +55,11 @@ def send_records(crawldb: Folder, buckets: int, base: Slice, outbox: Outbox) -> 
         every["homepage"].combine_chunks(),
         len(hosts.names),
     )
-    sums.send_by_host(sums.RECORDS, sums.table_of(sums.RECORDS, columns), buckets, outbox)
+    sums.send_by_host(sums.RECORDS, columns, buckets, outbox)
     if not base.is_whole:
         owners, signatures = smallest(owners, signatures)
-        rows = sums.table_of(
-            sums.SIGNATURES, {"host": hosts.names.take(owners), "signature": signatures}
-        )
-        sums.send_by_host(sums.SIGNATURES, rows, buckets, outbox)
+        signed_by = {"host": hosts.names.take(owners), "signature": signatures}
+        sums.send_by_host(sums.SIGNATURES, signed_by, buckets, outbox)
     return int(sum(columns["urls"]))
 
 
@@ -70,8 +68,8 @@ def _counted(rows: pa.Table) -> pa.Table:
     hosts = sums.ByHost(rows["host"])
     count = len(hosts.names)
     status = rows["status"].to_numpy().astype(np.int64)
-    known = np.where((status > 0) & (status < _KINDS), status, 0)
-    table = np.bincount(hosts.codes * _KINDS + known, minlength=count * _KINDS)
+    kinds = np.where((status > 0) & (status < _KINDS), status, 0)
+    table = np.bincount(hosts.codes * _KINDS + kinds, minlength=count * _KINDS)
     by_status = table.reshape(count, _KINDS)
     columns: dict[str, Any] = {"host": hosts.names, "urls": by_status.sum(axis=1)}
     for place, name in enumerate(sums.STATUS_COLUMNS, start=1):
@@ -81,9 +79,8 @@ def _counted(rows: pa.Table) -> pa.Table:
     columns["distinct_pages"] = np.zeros(count, dtype=np.int64)
     is_root = as_mask(pc.match_substring_regex(rows["url"], _ROOT))
     ranks = np.where(is_root, _RANKS[status & 255], NO_HOMEPAGE).astype(np.int8)
-    chosen = np.flatnonzero(ranks < NO_HOMEPAGE)
     columns["homepage_rank"], columns["homepage"] = best_homepages(
-        hosts.codes[chosen], ranks[chosen], rows["url"].combine_chunks().take(chosen), count
+        hosts.codes, ranks, rows["url"].combine_chunks(), count
     )
     return sums.table_of(sums.RECORDS, columns)
 
@@ -104,10 +101,10 @@ def best_homepages(
     lengths = sizes.to_numpy()
     order = np.lexsort((by_text.to_numpy(), lengths, plain, ranks, owners))
     is_first = np.append(True, owners[order][1:] != owners[order][:-1])
-    chosen = order[is_first]
-    best[owners[chosen]] = ranks[chosen]
+    firsts = order[is_first]
+    best[owners[firsts]] = ranks[firsts]
     place = np.full(count, -1, dtype=np.int64)
-    place[owners[chosen]] = chosen
+    place[owners[firsts]] = firsts
     indices: Any = pa.array(place, mask=place < 0)
     return best, urls.take(indices)
 
@@ -118,11 +115,8 @@ def _signed(rows: pa.Table) -> _Signed:
 
 
 def _owned(
-    signed: list[_Signed], names: pa.Array[Any]
+    signed: Iterable[_Signed], names: pa.Array[Any]
 ) -> tuple[sums.Integers, npt.NDArray[np.uint64]]:
     """The different signatures of all pages, and the place of the host of each among `names`."""
-    owners = []
-    for hosts, _ in signed:
-        places: Any = pc.index_in(hosts.names, value_set=names)
-        owners.append(places.to_numpy().astype(np.int64)[hosts.codes])
+    owners = [places_in(hosts.names, names)[hosts.codes] for hosts, _ in signed]
     return distinct(np.concatenate(owners), np.concatenate([numbers for _, numbers in signed]))

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.model.answer_keys import CODE_KEY, PROTOCOL_STATUS_KEY, RESPONSE_TIME_KEY
-from crawl.model.arrow import as_mask
+from crawl.model.arrow import as_mask, fill_null
 from crawl.model.metadata import lookup
 from crawl.model.sketches import Sketches, bins_of
 from crawl.model.status import Status
@@ -48,10 +48,10 @@ def _send_requests(rows: pa.Table, buckets: int, outbox: Outbox) -> int:
     hosts = sums.ByHost(rows["host"])
     status = rows["status"].to_numpy()
     metadata = rows["metadata"].combine_chunks()
-    said = lookup(metadata, PROTOCOL_STATUS_KEY)
-    is_denied = as_mask(pc.starts_with(said, pattern=_DENIED))
+    outcomes = lookup(metadata, PROTOCOL_STATUS_KEY)
+    is_denied = as_mask(pc.starts_with(outcomes, pattern=_DENIED))
     is_asked = ~is_denied
-    is_unresolved = as_mask(pc.starts_with(said, pattern=_UNRESOLVED))
+    is_unresolved = as_mask(pc.starts_with(outcomes, pattern=_UNRESOLVED))
     is_answered = is_asked & as_mask(pc.is_valid(lookup(metadata, CODE_KEY)))
     times = _whole_numbers(lookup(metadata, RESPONSE_TIME_KEY))
     is_timed = is_answered & (times >= 0)
@@ -76,7 +76,7 @@ def _send_requests(rows: pa.Table, buckets: int, outbox: Outbox) -> int:
     columns["last_fetched"] = hosts.greatest(moments, is_asked)
     columns["last_seen"] = hosts.greatest(moments, is_answered)
     columns["unresolved_at"] = hosts.greatest(moments, is_unresolved)
-    sums.send_by_host(sums.REQUESTS, sums.table_of(sums.REQUESTS, columns), buckets, outbox)
+    sums.send_by_host(sums.REQUESTS, columns, buckets, outbox)
     _send_bins(sums.RESPONSE_MS, hosts, hosts.codes[is_timed], times[is_timed], buckets, outbox)
     return int(columns["requests"].sum())
 
@@ -101,7 +101,7 @@ def send_contents(file: sums.HostsFile, buckets: int, outbox: Outbox) -> int:
                 "bytes": hosts.sum(size),
                 "size_max": hosts.greatest(size),
             }
-            sums.send_by_host(sums.CONTENTS, sums.table_of(sums.CONTENTS, columns), buckets, outbox)
+            sums.send_by_host(sums.CONTENTS, columns, buckets, outbox)
             _send_bins(sums.SIZE, hosts, hosts.codes, size, buckets, outbox)
             total += int(size.sum())
     return total
@@ -132,15 +132,14 @@ def _send_bins(
         "bin": sketches.bins.astype(np.int16),
         "count": sketches.counts,
     }
-    sums.send_by_host(sums.BINS, sums.table_of(sums.BINS, columns), buckets, outbox)
+    sums.send_by_host(sums.BINS, columns, buckets, outbox)
 
 
 def _whole_numbers(texts: pa.Array[Any]) -> sums.Integers:
     """The numbers that texts are; -1 for others."""
     is_number = pc.match_substring_regex(texts, r"^[0-9]{1,15}$")
     numbers = pc.if_else(is_number, texts, None).cast(pa.int64())
-    found: sums.Integers = pc.fill_null(numbers, -1).to_numpy(zero_copy_only=False).astype(np.int64)
-    return found
+    return fill_null(numbers, -1).to_numpy(zero_copy_only=False).astype(np.int64)
 
 
 def _bundled(groups: Iterator[pa.Table]) -> Iterator[pa.Table]:

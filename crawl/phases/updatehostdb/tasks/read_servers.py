@@ -22,9 +22,7 @@ def robots_states(rows: pa.Table, policy: RobotsPolicy) -> dict[str, Any]:
     """When each host was asked for its robots.txt, and what it said."""
     lines = pc.count_substring_regex(rows["content"], pattern=_SITEMAP_LINE)
     return {
-        "host": rows["host"].combine_chunks(),
-        "asked_at": rows["asked_at"].combine_chunks(),
-        "code": rows["code"].combine_chunks(),
+        **as_columns(rows.select(["host", "asked_at", "code"])),
         "sitemaps": lines.combine_chunks().cast(pa.int32()),
         "crawl_delay_s": _asked_pauses(rows, policy),
     }
@@ -34,8 +32,8 @@ def _asked_pauses(rows: pa.Table, policy: RobotsPolicy) -> npt.NDArray[np.float6
     """The pauses that these robots.txt ask of this crawler; 0 for none. Few ask for one: only
     those are read line by line."""
     pauses = np.zeros(rows.num_rows)
-    asking = as_mask(pc.match_substring_regex(rows["content"], pattern=_CRAWL_DELAY_LINE))
-    for place in np.flatnonzero(asking).tolist():
+    has_line = as_mask(pc.match_substring_regex(rows["content"], pattern=_CRAWL_DELAY_LINE))
+    for place in np.flatnonzero(has_line).tolist():
         for answer in to_answers(rows.slice(place, 1)):
             rules = rules_from_answer(answer.as_answer(), policy, answer.asked_ms)
             if isinstance(rules, RobotRules):
@@ -46,13 +44,13 @@ def _asked_pauses(rows: pa.Table, policy: RobotsPolicy) -> npt.NDArray[np.float6
 def crawl_delays(rows: pa.Table) -> dict[str, Any]:
     """The pauses that fetches keep by robots.txt, also where that was not stored. A server is a
     host, unless `fetcher.queue.mode` says otherwise: then no host has its name."""
-    rows = rows.filter(pc.greater(rows["crawl_delay_s"], pa.scalar(0.0)))
-    return {
-        "host": rows["server"].combine_chunks(),
-        "crawl_delay_s": rows["crawl_delay_s"].combine_chunks(),
-    }
+    return as_columns(
+        rows.filter(pc.greater(rows["crawl_delay_s"], pa.scalar(0.0))).rename_columns(
+            {"server": "host"}
+        )
+    )
 
 
-def sitemap_states(rows: pa.Table) -> dict[str, Any]:
-    """What became of each host's sitemaps."""
+def as_columns(rows: pa.Table) -> dict[str, Any]:
+    """The columns by name, each in one piece."""
     return {name: rows[name].combine_chunks() for name in rows.column_names}

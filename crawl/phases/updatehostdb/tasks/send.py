@@ -19,7 +19,7 @@ from crawl.model.tables import ROBOTS, SERVERS, SITEMAPS
 from crawl.phases.updatehostdb.tasks import sums
 from crawl.phases.updatehostdb.tasks.read_crawldb import send_records
 from crawl.phases.updatehostdb.tasks.read_segments import send_contents, send_requests
-from crawl.phases.updatehostdb.tasks.read_servers import crawl_delays, robots_states, sitemap_states
+from crawl.phases.updatehostdb.tasks.read_servers import as_columns, crawl_delays, robots_states
 from crawl.robots.answer import RobotsPolicy
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
@@ -52,28 +52,31 @@ def send_sums(job: SendJob, task: SendTask, outbox: Outbox) -> Counters:
         counters["requests"] += send_requests(task, job.buckets, outbox)
     elif task.table == CONTENT:
         counters["bytes"] += send_contents(task, job.buckets, outbox)
-    elif task.table == HOSTDB.name:
-        with open_table(task.folder, task.path) as source:
-            for rows in each_group(source):
-                sums.send_by_host(
-                    sums.BASE, with_all_columns(rows, HOSTDB.schema), job.buckets, outbox
-                )
     else:
         try:
-            _send_cache(job, task, outbox)
-        except StorageError as error:  # a cache, and a fetch may have written it anew
+            _send_table(job, task, outbox)
+        except StorageError as error:
+            if task.table == HOSTDB.name:
+                raise
+            # a cache, and a fetch may have written it anew
             _log.warning("%s; what it held is not known", error)
             counters["cache_files_unread"] += 1
     return +counters
 
 
-def _send_cache(job: SendJob, file: sums.HostsFile, outbox: Outbox) -> None:
-    caches: dict[str, tuple[RowKind, list[str] | None, Callable[[pa.Table], dict[str, Any]]]] = {
+def _send_table(job: SendJob, file: sums.HostsFile, outbox: Outbox) -> None:
+    """Sends the rows of a file of the HostDb, or of a cache."""
+    tables: dict[str, tuple[RowKind, list[str] | None, Callable[[pa.Table], dict[str, Any]]]] = {
+        HOSTDB.name: (sums.BASE, None, base_columns),
         ROBOTS.name: (sums.ROBOTS_STATE, None, partial(robots_states, policy=job.robots)),
         SERVERS.name: (sums.CRAWL_DELAYS, ["server", "crawl_delay_s"], crawl_delays),
-        SITEMAPS.name: (sums.SITEMAP_STATE, sums.SITEMAP_STATE.schema.names, sitemap_states),
+        SITEMAPS.name: (sums.SITEMAP_STATE, SITEMAPS.names, as_columns),
     }
-    kind, columns, columns_of = caches[file.table]
+    kind, columns, columns_of = tables[file.table]
     with open_table(file.folder, file.path) as source:
         for rows in each_group(source, columns):
-            sums.send_by_host(kind, sums.table_of(kind, columns_of(rows)), job.buckets, outbox)
+            sums.send_by_host(kind, columns_of(rows), job.buckets, outbox)
+
+
+def base_columns(rows: pa.Table) -> dict[str, Any]:
+    return as_columns(with_all_columns(rows, HOSTDB.schema))

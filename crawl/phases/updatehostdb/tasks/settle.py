@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import as_array, fill_null, with_all_columns
+from crawl.model.arrow import as_array, fill_null, places_in, with_all_columns
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.sketches import Sketches
 from crawl.model.tables import HOSTS
@@ -58,17 +57,15 @@ def settle_bucket(job: SettleJob, task: SettleTask, received: Received) -> Writt
         with_all_columns(rows, HOSTDB.schema)
         for rows in stored_groups(job.target.folder, task.base)
     ]
-    troubles = [HOSTS.schema.empty_table()]
-    if task.troubles is not None:
-        troubles += [_plain(rows) for rows in stored_groups(job.crawldb, [task.troubles])]
+    files = [] if task.troubles is None else [task.troubles]
+    troubles = [
+        HOSTS.schema.empty_table(),
+        *(rows.replace_schema_metadata(None) for rows in stored_groups(job.crawldb, files)),
+    ]
     hosts = _Hosts(received, pa.concat_tables(base), pa.concat_tables(troubles))
     rows, counters = hosts.settled(job.now_ms)
-    files = write_bucket(job.target, task.bucket, [rows], rows.num_rows)
-    return WrittenBucket(files, counters)
-
-
-def _plain(rows: pa.Table) -> pa.Table:
-    return rows.replace_schema_metadata(None)
+    written = write_bucket(job.target, task.bucket, [rows], rows.num_rows)
+    return WrittenBucket(written, counters)
 
 
 class _Hosts:
@@ -97,19 +94,16 @@ class _Hosts:
         self._add_troubles(columns)
         self._add_robots(columns)
         self._add_sitemaps(columns)
-        table = pa.table(
-            [pa.array(columns[field.name], field.type) for field in HOSTDB.schema],
-            schema=HOSTDB.schema,
-        )
-        known = (columns["urls"] > 0) | (columns["requests"] > 0) | (columns["robots_denied"] > 0)
+        table = sums.table_of(sums.BASE, columns)
+        stays = (columns["urls"] > 0) | (columns["requests"] > 0) | (columns["robots_denied"] > 0)
         is_new = self._places(self._names, self._base["host"]) < 0
         counters = Counters(
-            hosts=int(np.count_nonzero(known)),
-            hosts_new=int(np.count_nonzero(known & is_new)),
-            hosts_without_urls=int(np.count_nonzero(known & (columns["urls"] == 0))),
-            hosts_forgotten=int(np.count_nonzero(~known)),
+            hosts=int(np.count_nonzero(stays)),
+            hosts_new=int(np.count_nonzero(stays & is_new)),
+            hosts_without_urls=int(np.count_nonzero(stays & (columns["urls"] == 0))),
+            hosts_forgotten=int(np.count_nonzero(~stays)),
         )
-        return (table if known.all() else table.filter(pa.array(known))), +counters
+        return (table if stays.all() else table.filter(pa.array(stays))), +counters
 
     def _add_records(self, columns: dict[str, Any]) -> None:
         rows, places = self._rows(sums.RECORDS)
@@ -119,10 +113,8 @@ class _Hosts:
         if self._received.has(sums.SIGNATURES):
             signed, owners = self._rows(sums.SIGNATURES)
             owners, numbers = distinct(owners, signed["signature"].to_numpy())
-            owners, numbers = smallest(owners, numbers)
-            columns["distinct_pages"] = np.minimum(
-                estimates(owners, numbers, self._count), columns["pages"]
-            )
+            numbers_of_all = estimates(*smallest(owners, numbers), self._count)
+            columns["distinct_pages"] = np.minimum(numbers_of_all, columns["pages"])
         pages = columns["pages"]
         share = 1 - columns["distinct_pages"] / np.maximum(pages, 1)
         columns["duplicates_share"] = np.where(pages > 0, share, 0.0)
@@ -140,12 +132,8 @@ class _Hosts:
         stored, at = self._rows(sums.CONTENTS)
         for name in ("contents", "bytes"):
             columns[name] = self._sum(at, stored[name]) + self._sum(before, self._base[name])
-        columns["response_ms_max"] = self._greatest(
-            (places, rows["response_ms_max"]), (before, self._base["response_ms_max"])
-        )
-        columns["size_max"] = self._greatest(
-            (at, stored["size_max"]), (before, self._base["size_max"])
-        )
+        for name, new, owners in (("response_ms_max", rows, places), ("size_max", stored, at)):
+            columns[name] = self._greatest((owners, new[name]), (before, self._base[name]))
         first = np.full(self._count, now_ms, dtype=np.int64)
         np.minimum.at(first, places, rows["first"].to_numpy())
         np.minimum.at(first, before, _moments(self._base["first_seen"]))
@@ -177,8 +165,8 @@ class _Hosts:
             )
             columns[f"{name}_bins"], columns[f"{name}_counts"] = sketches.lists()
             values = sketches.quantiles([share / 100 for share in PERCENTILES])
-            for share, found in zip(PERCENTILES, values, strict=True):
-                columns[f"{name}_p{share}"] = pa.array(found, mask=np.isnan(found))
+            for share, quantiles in zip(PERCENTILES, values, strict=True):
+                columns[f"{name}_p{share}"] = pa.array(quantiles, mask=np.isnan(quantiles))
 
     def _add_troubles(self, columns: dict[str, Any]) -> None:
         rows = self._troubles
@@ -198,9 +186,7 @@ class _Hosts:
         order = np.argsort(asked, kind="stable")  # of several authorities the last asked
         rows, places, asked = rows.take(order), places[order], asked[order]
         before = self._before
-        moments = np.zeros(self._count, dtype=np.int64)
-        codes = np.zeros(self._count, dtype=np.int64)
-        sitemaps = np.zeros(self._count, dtype=np.int64)
+        moments, codes, sitemaps = np.zeros((3, self._count), dtype=np.int64)
         moments[before] = _moments(self._base["robots_asked_at"])
         codes[before] = _moments(self._base["robots_code"])
         sitemaps[before] = self._base["robots_sitemaps"].to_numpy()
@@ -226,12 +212,12 @@ class _Hosts:
         row_numbers = np.full(self._count, -1, dtype=np.int64)
         row_numbers[before] = np.arange(len(before))
         row_numbers[places] = len(before) + np.arange(len(places))
-        chosen: Any = pa.array(row_numbers, mask=row_numbers < 0)
+        newest: Any = pa.array(row_numbers, mask=row_numbers < 0)
         for name in sums.SITEMAP_STATE.schema.names[1:]:
-            known = pa.chunked_array(
+            states = pa.chunked_array(
                 [*self._base[f"sitemaps_{name}"].chunks, *rows[name].chunks], rows[name].type
             )
-            columns[f"sitemaps_{name}"] = known.take(chosen).combine_chunks()
+            columns[f"sitemaps_{name}"] = states.take(newest).combine_chunks()
 
     def _rows(self, kind: RowKind) -> tuple[pa.Table, sums.Integers]:
         """The rows of a kind that are about hosts of the CrawlDb or of fetches, and the places of
@@ -245,30 +231,26 @@ class _Hosts:
 
     def _places(self, hosts: Any, among: Any = None) -> sums.Integers:
         """Where each host is in the order of all (or among others); -1 where it is not."""
-        names = self._names if among is None else among
-        values = names.combine_chunks() if isinstance(names, pa.ChunkedArray) else names
-        found: Any = pc.fill_null(pc.index_in(hosts, value_set=values), -1)
-        places: sums.Integers = found.to_numpy().astype(np.int64)
-        return places
+        return places_in(hosts, self._names if among is None else as_array(among))
 
     def _sum(self, places: sums.Integers, values: pa.ChunkedArray[Any]) -> sums.Integers:
-        found = np.zeros(self._count, dtype=np.int64)
-        np.add.at(found, places, values.to_numpy().astype(np.int64))
-        return found
+        totals = np.zeros(self._count, dtype=np.int64)
+        np.add.at(totals, places, values.to_numpy().astype(np.int64))
+        return totals
 
-    def _greatest(self, *given: tuple[sums.Integers, pa.ChunkedArray[Any]]) -> sums.Integers:
-        found = np.zeros(self._count, dtype=np.int64)
-        for places, values in given:
-            np.maximum.at(found, places, _moments(values))
-        return found
+    def _greatest(self, *columns: tuple[sums.Integers, pa.ChunkedArray[Any]]) -> sums.Integers:
+        maxima = np.zeros(self._count, dtype=np.int64)
+        for places, values in columns:
+            np.maximum.at(maxima, places, _moments(values))
+        return maxima
 
 
 def _moments(values: pa.ChunkedArray[Any]) -> sums.Integers:
     """Numbers, or moments as milliseconds; 0 for null."""
     if pa.types.is_timestamp(values.type):
         values = values.cast(pa.int64())
-    found: npt.NDArray[np.int64] = fill_null(values, 0).to_numpy().astype(np.int64)
-    return found
+    numbers: sums.Integers = fill_null(values, 0).to_numpy().astype(np.int64)
+    return numbers
 
 
 def _or_null(moments: sums.Integers) -> pa.Array[Any]:

@@ -1,9 +1,9 @@
 """How many different signatures there are, of which the smallest few numbers tell.
 
 A signature is a number that is as good as random. Where a host's signatures are counted in
-several places, each tells the `KEPT` smallest; where they meet, the same is kept of all. If there
-are fewer, they are counted; else the density of those that are kept tells how many there must be
-(k minimum values, to within 3%).
+several places, each tells the `MAX_NUMBERS` smallest; where they meet, the same is kept of all. If
+there are fewer, they are counted; else the density of those that are kept tells how many there must
+be (k minimum values, to within 3%).
 """
 
 from __future__ import annotations
@@ -16,14 +16,14 @@ import pyarrow as pa
 
 Numbers = npt.NDArray[np.uint64]
 
-KEPT = 1024
+MAX_NUMBERS = 1024
 
 
 def numbers_of(signatures: pa.Array[Any]) -> Numbers:
     """A number for each signature, none of which is null: equal for equal ones."""
-    found = np.zeros(len(signatures), dtype=np.uint64)
+    numbers = np.zeros(len(signatures), dtype=np.uint64)
     if len(signatures) == 0:
-        return found
+        return numbers
     _, offset_buffer, data_buffer = signatures.buffers()
     offsets = np.frombuffer(memoryview(offset_buffer), np.int32)  # type: ignore[arg-type]
     offsets = offsets[signatures.offset : signatures.offset + len(signatures) + 1].astype(np.int64)
@@ -35,13 +35,13 @@ def numbers_of(signatures: pa.Array[Any]) -> Numbers:
     lengths = np.diff(offsets)
     for length in np.unique(lengths).tolist():
         rows = np.flatnonzero(lengths == length)
-        found[rows] = _mixed(np.full(len(rows), length, dtype=np.uint64))
+        numbers[rows] = _mixed(np.full(len(rows), length, dtype=np.uint64))
         padded = -(-length // 8) * 8
         octets = np.zeros((len(rows), padded), dtype=np.uint8)
         octets[:, :length] = data[offsets[rows, None] + np.arange(length)]
         for word in octets.view(np.uint64).T:
-            found[rows] = _mixed(found[rows] ^ word)
-    return found
+            numbers[rows] = _mixed(numbers[rows] ^ word)
+    return numbers
 
 
 def _mixed(numbers: Numbers) -> Numbers:
@@ -67,19 +67,19 @@ def distinct(
 def smallest(
     owners: npt.NDArray[np.int64], numbers: Numbers
 ) -> tuple[npt.NDArray[np.int64], Numbers]:
-    """The `KEPT` smallest of each owner's numbers, which are distinct and in order."""
+    """The `MAX_NUMBERS` smallest of each owner's numbers, which are distinct and in order."""
     starts = np.flatnonzero(np.append(True, owners[1:] != owners[:-1])[: len(owners)])
     place = np.arange(len(owners)) - np.repeat(starts, np.diff(np.append(starts, len(owners))))
-    is_kept = place < KEPT
+    is_kept = place < MAX_NUMBERS
     return owners[is_kept], numbers[is_kept]
 
 
 def estimates(owners: npt.NDArray[np.int64], numbers: Numbers, count: int) -> npt.NDArray[np.int64]:
     """How many different numbers each of `count` owners has, by the smallest of them."""
-    found = np.bincount(owners, minlength=count).astype(np.int64)
-    is_full = np.flatnonzero(found >= KEPT)
+    counts = np.bincount(owners, minlength=count).astype(np.int64)
+    is_full = np.flatnonzero(counts >= MAX_NUMBERS)
     if len(is_full):
-        ends = np.cumsum(found)[is_full] - 1
+        ends = np.cumsum(counts)[is_full] - 1
         share = numbers[ends].astype(np.float64) / 2.0**64
-        found[is_full] = np.round((KEPT - 1) / share).astype(np.int64)
-    return found
+        counts[is_full] = np.round((MAX_NUMBERS - 1) / share).astype(np.int64)
+    return counts

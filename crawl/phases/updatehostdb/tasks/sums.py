@@ -11,22 +11,16 @@ import pyarrow as pa
 
 from crawl.model.derived_tables import HOSTDB
 from crawl.model.table import TIMESTAMP
+from crawl.model.tables import SITEMAPS
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of, encoded
+from crawl.storage.layout import buckets_of, distinct
 from crawl.tables.exchange import Outbox, RowKind
 
 Integers = npt.NDArray[np.int64]
 
 STATUS_COLUMNS = (
-    "unfetched",
-    "fetched",
-    "gone",
-    "redir_temp",
-    "redir_perm",
-    "not_modified",
-    "duplicate",
-    "orphan",
-    "parse_failed",
+    *("unfetched", "fetched", "gone", "redir_temp", "redir_perm", "not_modified"),
+    *("duplicate", "orphan", "parse_failed"),
 )
 """The counts of the CrawlDb's statuses, by their codes from 1 on."""
 
@@ -54,27 +48,12 @@ SIGNATURES = _kind("signatures", {"signature": pa.uint64()})
 """Numbers of a host's signatures, the smallest of them, from a bucket of several files."""
 
 REQUEST_COUNTS = (
-    "requests",
-    "answered",
-    "succeeded",
-    "unchanged",
-    "redirected",
-    "refused",
-    "failed",
-    "dns_failures",
-    "robots_denied",
-    "response_ms_total",
+    *("requests", "answered", "succeeded", "unchanged", "redirected", "refused", "failed"),
+    *("dns_failures", "robots_denied", "response_ms_total"),
 )
+_MOMENTS = ("first", "last_fetched", "last_seen", "unresolved_at")
 REQUESTS = _kind(
-    "requests",
-    {
-        **dict.fromkeys(REQUEST_COUNTS, pa.int64()),
-        "response_ms_max": pa.int64(),
-        "first": pa.int64(),
-        "last_fetched": pa.int64(),
-        "last_seen": pa.int64(),
-        "unresolved_at": pa.int64(),
-    },
+    "requests", dict.fromkeys((*REQUEST_COUNTS, "response_ms_max", *_MOMENTS), pa.int64())
 )
 """What a file of a fetch says of a host; moments are milliseconds, 0 for never."""
 
@@ -93,16 +72,7 @@ ROBOTS_STATE = _kind(
         "crawl_delay_s": pa.float64(),
     },
 )
-SITEMAP_STATE = _kind(
-    "sitemap_state",
-    {
-        "asked_at": TIMESTAMP,
-        "read": pa.int32(),
-        "failed": pa.int32(),
-        "urls": pa.int64(),
-        "trouble": pa.string(),
-    },
-)
+SITEMAP_STATE = RowKind("sitemap_state", SITEMAPS.schema)
 CRAWL_DELAYS = _kind("crawl_delays", {"crawl_delay_s": pa.float64()})
 
 BASE = RowKind("base", HOSTDB.schema)
@@ -124,9 +94,8 @@ class ByHost:
     """Rows by the number of their host."""
 
     def __init__(self, hosts: pa.ChunkedArray[Any] | pa.Array[Any]) -> None:
-        codes = encoded(hosts)
-        self.names: pa.Array[Any] = codes.dictionary.cast(pa.string())
-        self.codes: Integers = codes.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        names, self.codes = distinct(hosts)
+        self.names: pa.Array[Any] = names.cast(pa.string())
 
     def count(self, mask: npt.NDArray[np.bool_] | None = None) -> Integers:
         """Rows of each host, or those of the mask."""
@@ -134,20 +103,21 @@ class ByHost:
         return np.bincount(codes, minlength=len(self.names)).astype(np.int64)
 
     def sum(self, values: Integers) -> Integers:
-        found = np.zeros(len(self.names), dtype=np.int64)
-        np.add.at(found, self.codes, values)
-        return found
+        totals = np.zeros(len(self.names), dtype=np.int64)
+        np.add.at(totals, self.codes, values)
+        return totals
 
     def greatest(self, values: Integers, mask: npt.NDArray[np.bool_] | None = None) -> Integers:
         """The greatest value of each host, 0 where it has none."""
-        found = np.zeros(len(self.names), dtype=np.int64)
-        chosen = slice(None) if mask is None else mask
-        np.maximum.at(found, self.codes[chosen], values[chosen])
-        return found
+        maxima = np.zeros(len(self.names), dtype=np.int64)
+        rows = slice(None) if mask is None else mask
+        np.maximum.at(maxima, self.codes[rows], values[rows])
+        return maxima
 
 
-def send_by_host(kind: RowKind, rows: pa.Table, buckets: int, outbox: Outbox) -> None:
-    """Sends rows about hosts to their buckets."""
+def send_by_host(kind: RowKind, columns: dict[str, Any], buckets: int, outbox: Outbox) -> None:
+    """Sends rows about hosts, as arrays by name, to their buckets."""
+    rows = table_of(kind, columns)
     outbox.send(kind, rows, buckets_of(rows["host"], buckets))
 
 

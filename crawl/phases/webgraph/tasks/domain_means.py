@@ -14,34 +14,35 @@ the mean goes back to all who sent one; a name travels once for each file that h
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 
 from crawl.graph.kernels.page_rank import Floats
-from crawl.model.arrow import as_array, optional_schema
+from crawl.model.arrow import optional_schema
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.names import LocalHosts
 from crawl.phases.webgraph.tasks.ranking import RankTask
-from crawl.phases.webgraph.tasks.vectors import VectorPiece, read_piece, write_piece
+from crawl.phases.webgraph.tasks.vectors import read_piece, write_piece
 from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of
+from crawl.storage.layout import buckets_of, distinct
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
 
-_SENT: dict[str, pa.DataType] = {
+_SUM_COLUMNS: dict[str, pa.DataType] = {
     "name": pa.string(),
     "rank": pa.float64(),
     "pages": pa.int64(),
     **dict.fromkeys(("task", "part", "id"), pa.int32()),
 }
-SUMS = RowKind("domain_sums", optional_schema(_SENT))
+SUMS = RowKind("domain_sums", optional_schema(_SUM_COLUMNS))
 """The ranks of a host's pages in a file; and who asks for its domain's mean."""
 
-_ANSWERED: dict[str, pa.DataType] = {"part": pa.int32(), "id": pa.int32(), "mean": pa.float64()}
-MEANS = RowKind("domain_means", optional_schema(_ANSWERED))
+MEANS = RowKind(
+    "domain_means", optional_schema({"part": pa.int32(), "id": pa.int32(), "mean": pa.float64()})
+)
 """The mean rank of the pages of a host's domain; the host by its number in a file."""
 
 
@@ -58,9 +59,10 @@ class DomainMeansJob:
 
 @dataclass(frozen=True, slots=True)
 class BeginningsTaskResult:
-    """How much more likely than at others a surfer begins at each node of a task, and the sum."""
+    """The task with how much more likely than at others a surfer begins at each of its nodes, and
+    the sum of that."""
 
-    teleport: VectorPiece
+    task: RankTask
     total: float
 
 
@@ -76,28 +78,24 @@ def send_sums(job: DomainMeansJob, numbered: tuple[int, RankTask], outbox: Outbo
         has_host = local.of_nodes >= 0
         of_nodes = local.of_nodes[has_host]
         names = pa.array(local.groups(NodeGroup.DOMAIN), pa.string())
-        rows = pa.table(
-            [
-                names,
-                np.bincount(of_nodes, weights=_part_of(job, task, part, ranks)[has_host]),
-                np.bincount(of_nodes),
-                np.full(count, number, dtype=np.int32),
-                np.full(count, part, dtype=np.int32),
-                np.arange(count, dtype=np.int32),
-            ],
-            schema=SUMS.schema,
-        )
+        columns = [
+            names,
+            np.bincount(of_nodes, weights=_part_of(job, task, part, ranks)[has_host]),
+            np.bincount(of_nodes),
+            *(np.full(count, each, dtype=np.int32) for each in (number, part)),
+            np.arange(count, dtype=np.int32),
+        ]
+        rows = pa.table(columns, schema=SUMS.schema)
         outbox.send(SUMS, rows, buckets_of(names, job.destinations))
 
 
 def send_means(number: int, received: Received, outbox: Outbox) -> None:
     """Tells all who sent a sum the mean of the domain."""
-    for found in NewRows.received(received, SUMS, "name").ranges():
-        rows = found.rows
+    for new in NewRows.received(received, SUMS, "name").ranges():
+        rows = new.rows
         if rows.num_rows == 0:
             continue
-        codes = as_array(rows["name"]).dictionary_encode()
-        domains = codes.indices.to_numpy(zero_copy_only=False)
+        _, domains = distinct(rows["name"])
         ranks = np.bincount(domains, weights=rows["rank"].to_numpy())
         pages = np.bincount(domains, weights=rows["pages"].to_numpy())
         means = (ranks / pages)[domains]
@@ -111,24 +109,21 @@ def write_beginnings(
     """Where a surfer begins: at a page by its domain's mean, and by what was asked for before.
     A page without a host has only itself."""
     ranks = _ranks_of(job, task)
-    answers = pa.concat_tables([MEANS.schema.empty_table(), *received.tables(MEANS)])
-    of_part, ids = answers["part"].to_numpy(), answers["id"].to_numpy()
-    means = answers["mean"].to_numpy()
-    found: list[Floats] = [np.zeros(0)]
+    of_part, ids, means = (column.to_numpy() for column in received.rows(MEANS).columns)
+    pieces: list[Floats] = [np.zeros(0)]
     for part in task.parts:
         local = LocalHosts.of(job.graph, part)
         by_host = np.full(len(local.hosts) + 1, np.nan)
         by_host[ids[of_part == part]] = means[of_part == part]
-        values = by_host[local.of_nodes]
         own = _part_of(job, task, part, ranks)
-        found.append(np.where(local.of_nodes >= 0, values, own))
-    teleport = np.concatenate(found)
+        pieces.append(np.where(local.of_nodes >= 0, by_host[local.of_nodes], own))
+    teleport = np.concatenate(pieces)
     assert not np.isnan(teleport).any()
     if task.teleport is not None:
         teleport = teleport * read_piece(job.scratch, task.teleport)
     first, _ = job.graph.nodes_of(task.parts)
     piece = write_piece(job.scratch, f"teleport-{first}", first, teleport)
-    return BeginningsTaskResult(piece, float(teleport.sum()))
+    return BeginningsTaskResult(replace(task, scores=None, teleport=piece), float(teleport.sum()))
 
 
 def _ranks_of(job: DomainMeansJob, task: RankTask) -> Floats:

@@ -13,11 +13,10 @@ from crawl.graph.kernels.page_rank import Floats
 from crawl.model.arrow import as_array, optional_schema, strings
 from crawl.phases.webgraph.tasks import listing
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.nodes import sorted_distinct
 from crawl.phases.webgraph.values import ListFormat, NodeGroup, NodeValue
 from crawl.printable import json_text, printable
 from crawl.storage.folder import Folder
-from crawl.storage.layout import buckets_of
+from crawl.storage.layout import buckets_of, sorted_distinct
 from crawl.storage.parquet import open_writer
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.urls.domains import domains_of
@@ -36,11 +35,7 @@ class NodeValues:
     def values(self, part: int) -> Floats:
         if self.by is NodeValue.SCORES:
             return self.graph.scores_of(part)
-        columns = [
-            rows[self.by.value].to_numpy()
-            for _, rows in self.graph.node_groups(part, [self.by.value])
-        ]
-        return np.concatenate(columns).astype(np.float64)
+        return self.graph.counts_of(part, self.by.value).astype(np.float64)
 
     def names(self, part: int) -> Iterator[pa.ChunkedArray[Any]]:
         for _, rows in self.graph.node_groups(part, ["url"]):
@@ -73,10 +68,8 @@ class GroupJob:
 
 def send_groups(job: GroupJob, part: int, outbox: Outbox) -> None:
     """Sends what the nodes of a file have together, by host or domain."""
-    hosts: list[pa.Array[Any]] = []
-    for _, rows in job.source.graph.node_groups(part, ["host"]):
-        hosts.append(as_array(rows["host"]))
-    names = pa.concat_arrays(hosts)
+    groups = job.source.graph.node_groups(part, ["host"])
+    names = pa.concat_arrays([as_array(rows["host"]) for _, rows in groups])
     if job.group is NodeGroup.DOMAIN:
         names = domains_of(names)
     rows = _grouped(pa.table([names, job.source.values(part)], schema=GROUPED.schema), job.is_sum)
@@ -93,7 +86,7 @@ def list_groups(
 ) -> None:
     """Sends those of them that may be listed to their ranges. They are gathered once more: a
     reader has no folder in the crawl to keep them in."""
-    listing.send_listed(listing.SendListJob(_received_groups(job, received), plan), number, outbox)
+    listing.send_listed(_received_groups(job, received), plan, number, outbox)
 
 
 def _received_groups(job: GroupJob, received: Received) -> GroupValues:
@@ -105,11 +98,11 @@ def _grouped(rows: pa.Table, is_sum: bool) -> pa.Table:
     names, places = sorted_distinct(rows["name"])
     values = rows["value"].to_numpy()
     if is_sum:
-        found = np.bincount(places, weights=values, minlength=len(names))
+        totals = np.bincount(places, weights=values, minlength=len(names))
     else:
-        found = np.full(len(names), -np.inf)
-        np.maximum.at(found, places, values)
-    return pa.table([names, found], schema=GROUPED.schema)
+        totals = np.full(len(names), -np.inf)
+        np.maximum.at(totals, places, values)
+    return pa.table([names, totals], schema=GROUPED.schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +116,8 @@ class WriteListJob:
 
 def write_list(job: WriteListJob, task: tuple[int, int], received: Received) -> int:
     """Writes the file of a range, of which so many are listed; returns how many."""
-    number, kept = task
-    rows = listing.sorted_list(kept, received)
+    number, count = task
+    rows = listing.sorted_list(count, received)
     suffix = {"text": "txt", "json": "jsonl", "parquet": "parquet"}[job.format.value]
     name = f"part-{number:05d}.{suffix}"
     if job.format is ListFormat.PARQUET:

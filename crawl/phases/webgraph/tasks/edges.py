@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.counters import Counters
+from crawl.model.arrow import strings
 from crawl.model.derived_tables import WEBGRAPH_EDGES
 from crawl.phases.webgraph.rules import LinkRules
 from crawl.phases.webgraph.tasks.link_rules import sites_of
 from crawl.phases.webgraph.tasks.nodes import Endpoints, OutlinksFile, numbers_of
 from crawl.storage.folder import Folder
-from crawl.storage.layout import number_of
-from crawl.storage.manifest import BucketFile
-from crawl.tables.bucket_files import BucketTarget, BucketWriter
+from crawl.storage.layout import distinct, number_of
+from crawl.tables.bucket_files import BucketTarget, BucketWriter, WrittenBucket
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.urls.hosts import hosts_of
 
@@ -50,31 +49,26 @@ class SendEdgesJob:
 
 def send_edges(job: SendEdgesJob, task: OutlinksFile, received: Received, outbox: Outbox) -> None:
     """Sends the links of a file to the files of nodes that they lead to."""
-    found = Endpoints.of(job.folder, task.file)
-    numbers = numbers_of(len(found.urls), job.offsets, received)
-    destinations = numbers[found.targets]
-    rows = pa.table(
-        [
-            destinations,
-            np.repeat(numbers[found.pages], found.outlinks),
-            np.repeat(_sites(job.rules, found), found.outlinks),
-        ],
-        schema=EDGES.schema,
-    )
+    links = Endpoints.of(job.folder, task.file)
+    numbers = numbers_of(len(links.urls), job.offsets, received)
+    destinations = numbers[links.targets]
+    columns = [
+        destinations,
+        np.repeat(numbers[links.pages], links.outlinks),
+        np.repeat(_sites(job.rules, links), links.outlinks),
+    ]
     parts = np.searchsorted(job.bounds, destinations, side="right") - 1
-    outbox.send(EDGES, rows, parts)
+    outbox.send(EDGES, pa.table(columns, schema=EDGES.schema), parts)
 
 
-def _sites(rules: LinkRules, found: Endpoints) -> Numbers:
+def _sites(rules: LinkRules, links: Endpoints) -> Numbers:
     """A number of the site of each page that links; of links of one site one counts."""
     if not rules.is_limited:
-        return np.zeros(len(found.pages), dtype=np.int64)
-    urls = found.urls.take(found.pages)
-    sites: Any = sites_of(rules, urls, hosts_of(urls)).dictionary_encode()
-    names = sites.dictionary.to_pylist()
-    by_code = np.array([number_of(name) for name in names], dtype=np.uint64).view(np.int64)
-    chosen: Numbers = by_code[sites.indices.to_numpy(zero_copy_only=False)]
-    return chosen
+        return np.zeros(len(links.pages), dtype=np.int64)
+    urls = links.urls.take(links.pages)
+    names, places = distinct(sites_of(rules, urls, hosts_of(urls)))
+    numbers = np.array([number_of(name) for name in strings(names)], dtype=np.uint64)
+    return numbers.view(np.int64)[places]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,36 +84,22 @@ class EdgesTask:
         return self.end - self.first
 
 
-@dataclass(frozen=True, slots=True)
-class EdgesJob:
-    """The writing of edges: where they go, and whether of the links of one site to a page only one
-    counts."""
-
-    target: BucketTarget
-    is_limited: bool
-
-
-@dataclass(frozen=True, slots=True)
-class EdgesTaskResult:
-    """The file of edges; none where nothing leads to these nodes."""
-
-    file: BucketFile | None
-    counters: Counters
-
-
-def write_edges(job: EdgesJob, task: EdgesTask, received: Received) -> EdgesTaskResult:
-    """Writes the edges into the nodes of a file, by destination and source."""
+def write_edges(
+    target: BucketTarget, is_limited: bool, task: EdgesTask, received: Received
+) -> WrittenBucket:
+    """Writes the edges into the nodes of a file, by destination and source; `is_limited`: of the
+    links of one site to a page only one counts."""
     counters = Counters(edges=received.row_count(EDGES))
-    with BucketWriter(job.target, task.part) as writer:
+    with BucketWriter(target, task.part) as writer:
         for destinations, sources, sites in edge_ranges(task, received, EDGES):
             order = np.lexsort((sources, destinations))
             destinations, sources = destinations[order], sources[order]
             limited = np.zeros(len(order), dtype=np.bool_)
-            if job.is_limited:
+            if is_limited:
                 limited = _repeated(destinations, sites[order])
             counters["edges_limited"] += int(np.count_nonzero(limited))
             writer.write(pa.table([destinations, sources, limited], schema=WEBGRAPH_EDGES.schema))
-    return EdgesTaskResult(writer.files[0] if writer.files else None, counters)
+    return WrittenBucket(tuple(writer.files), counters)
 
 
 def _repeated(destinations: Numbers, sites: Numbers) -> npt.NDArray[np.bool_]:
@@ -149,8 +129,8 @@ def edge_ranges(
     for share in np.unique(shares[counts > 0]).tolist():
         gathered: list[pa.Table] = []
         for rows in received.tables(kind):
-            chosen = shares[rows["destination"].to_numpy() - task.first] == share
-            gathered.append(rows.filter(pa.array(chosen)))
+            is_here = shares[rows["destination"].to_numpy() - task.first] == share
+            gathered.append(rows.filter(pa.array(is_here)))
         yield _arrays(pa.concat_tables(gathered))
 
 

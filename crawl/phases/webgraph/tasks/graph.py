@@ -17,7 +17,8 @@ from crawl.graph.kernels.page_rank import Counts, Floats
 from crawl.model.derived_tables import WEBGRAPH_EDGES, WEBGRAPH_OUTLINKS, WEBGRAPH_SCORES
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.parquet import each_group, open_table
+from crawl.storage.parquet import open_table
+from crawl.tables.bucket_files import stored_groups
 
 
 @dataclass(frozen=True)
@@ -76,15 +77,14 @@ class StoredGraph:
             return
         columns = ["destination", "source"] + ([] if self.counts_limited else ["limited"])
         first, end = self.range_of(bucket)
-        with open_table(self.folder, file.path, size=file.bytes) as source:
-            for rows in each_group(source, columns):
-                block = EdgeBlock(rows["source"].to_numpy(), rows["destination"].to_numpy())
-                self._check(block, first, end, file)
-                if not self.counts_limited:
-                    counted = ~rows["limited"].to_numpy()
-                    if not counted.all():
-                        block = EdgeBlock(block.sources[counted], block.destinations[counted])
-                yield block
+        for rows in stored_groups(self.folder, [file], columns):
+            block = EdgeBlock(rows["source"].to_numpy(), rows["destination"].to_numpy())
+            self._check(block, first, end, file)
+            if not self.counts_limited:
+                counted = ~rows["limited"].to_numpy()
+                if not counted.all():
+                    block = EdgeBlock(block.sources[counted], block.destinations[counted])
+            yield block
 
     def _check(self, block: EdgeBlock, first: int, end: int, file: BucketFile) -> None:
         """Numbers beyond the nodes would be read as those of others."""
@@ -96,9 +96,9 @@ class StoredGraph:
         ):
             raise StorageError(f"{self.folder.path(file.path)} has edges of another graph")
 
-    def outdegrees(self, part: int) -> Counts:
-        """How many pages each node of a file links to, those within limits included."""
-        return self._column(self.nodes[part], "outlinks").to_numpy().astype(np.int64)
+    def counts_of(self, part: int, name: str) -> Counts:
+        """The inlinks or outlinks of each node of a file, those within limits included."""
+        return self._column(self.nodes[part], name).to_numpy().astype(np.int64)
 
     def scores_of(self, part: int) -> Floats:
         """The scores of the nodes of a file."""
@@ -112,10 +112,9 @@ class StoredGraph:
     def node_groups(self, part: int, columns: list[str]) -> Iterator[tuple[int, pa.Table]]:
         """The nodes of a file, a row group at a time, each with the number of its first."""
         first = int(self.bounds[part])
-        with open_table(self.folder, self.nodes[part].path) as source:
-            for rows in each_group(source, columns):
-                yield first, rows
-                first += rows.num_rows
+        for rows in stored_groups(self.folder, [self.nodes[part]], columns):
+            yield first, rows
+            first += rows.num_rows
 
 
 def outlinks_view(snapshot: Snapshot) -> Snapshot:

@@ -64,10 +64,9 @@ def counted_links(rules: LinkRules, links: Links, counters: Counters) -> Numbers
     if rules.is_limited and len(first):
         sites = sites_of(rules, links.urls, links.hosts).dictionary_encode()
         codes = sites.indices.fill_null(0).to_numpy(zero_copy_only=False).astype(np.int64)
-        limited = _first_of_each(links, first, codes)
+        count, first = len(first), _first_of_each(links, first, codes)
         reason = "dropped.limit_domain" if rules.limit_domain else "dropped.limit_page"
-        counters[reason] += len(first) - len(limited)
-        first = limited
+        counters[reason] += count - len(first)
     counters["links_counted"] += len(first)
     return first
 
@@ -98,5 +97,5 @@ def _first_of_each(links: Links, places: Numbers, codes: Numbers) -> Numbers:
     if len(places) == 0:
         return places
     keys = links.pages[places] * (int(codes.max()) + 1) + codes[links.targets[places]]
-    found: Numbers = places[np.sort(np.unique(keys, return_index=True)[1])]
-    return found
+    first: Numbers = places[np.sort(np.unique(keys, return_index=True)[1])]
+    return first

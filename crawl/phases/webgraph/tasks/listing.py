@@ -22,13 +22,12 @@ from crawl.tables.exchange import Outbox, Received, RowKind
 
 Bits = npt.NDArray[np.uint64]
 
-_COLUMNS: dict[str, pa.DataType] = {
-    "name": pa.string(),
-    "value": pa.float64(),
-    "part": pa.int32(),
-    "row": pa.int64(),
-}
-LISTED = RowKind("listed", optional_schema(_COLUMNS))
+LISTED = RowKind(
+    "listed",
+    optional_schema(
+        {"name": pa.string(), "value": pa.float64(), "part": pa.int32(), "row": pa.int64()}
+    ),
+)
 """A name with its value, and where it comes from: of equal values the first comes first."""
 
 _BIN_SHIFT = np.uint64(44)
@@ -87,7 +86,7 @@ class ListPlan:
     """The range of each bin."""
     by_part: dict[int, npt.NDArray[np.int32]] = field(default_factory=dict)
     """Of bins of one value that is very frequent, by their place: the range of each part."""
-    kept: tuple[int, ...] = ()
+    lengths: tuple[int, ...] = ()
     """How many are listed of each range."""
 
     def range_of(self, part: int, values: Floats) -> npt.NDArray[np.int32]:
@@ -96,10 +95,10 @@ class ListPlan:
             return np.full(len(values), -1, dtype=np.int32)
         bins = bins_of(values)
         places = np.minimum(np.searchsorted(self.bins, bins), len(self.bins) - 1)
-        found = np.where(self.bins[places] == bins, self.ranges[places], -1).astype(np.int32)
+        result = np.where(self.bins[places] == bins, self.ranges[places], -1).astype(np.int32)
         for place, ranges in self.by_part.items():
-            found[bins == self.bins[place]] = ranges[part]
-        return found
+            result[bins == self.bins[place]] = ranges[part]
+        return result
 
 
 def plan_list(parts: Sequence[BinCounts], most: int | None) -> ListPlan:
@@ -112,7 +111,7 @@ def plan_list(parts: Sequence[BinCounts], most: int | None) -> ListPlan:
         counts[places, number] = part.counts
         lowest[places] = np.minimum(lowest[places], part.lowest)
         highest[places] = np.maximum(highest[places], part.highest)
-    left = int(counts.sum()) if most is None else most
+    most = int(counts.sum()) if most is None else most
     ranges = np.full(len(bins), -1, dtype=np.int32)
     by_part: dict[int, npt.NDArray[np.int32]] = {}
     sizes: list[int] = [0]
@@ -126,58 +125,40 @@ def plan_list(parts: Sequence[BinCounts], most: int | None) -> ListPlan:
 
     listed_rows = 0
     for place in range(len(bins) - 1, -1, -1):
-        if listed_rows >= left:
+        if listed_rows >= most:
             break
         total = int(counts[place].sum())
         listed_rows += total
         if total > _ROWS_PER_RANGE and lowest[place] == highest[place]:
-            chosen = [add(int(rows)) for rows in counts[place]]
-            by_part[place] = np.array(chosen, dtype=np.int32)
-            ranges[place] = chosen[0]
+            by_part[place] = np.array([add(int(rows)) for rows in counts[place]], dtype=np.int32)
+            ranges[place] = by_part[place][0]
         else:
             ranges[place] = add(total)
-    kept: list[int] = []
-    for size in sizes:
-        kept.append(min(size, left))
-        left -= kept[-1]
+    ends = np.minimum(np.cumsum(sizes), most)
     listed = np.flatnonzero(ranges >= 0)
-    moved = {int(place - listed[0]): each for place, each in by_part.items()} if len(listed) else {}
-    return ListPlan(bins[listed], ranges[listed], moved, tuple(kept))
+    moved = {int(place - listed[0]): each for place, each in by_part.items()}
+    lengths = tuple(np.diff(ends, prepend=0).tolist())
+    return ListPlan(bins[listed], ranges[listed], moved, lengths)
 
 
-@dataclass(frozen=True)
-class SendListJob:
-    """The sending of the values that a list shows: the values, and the ranges that they are sorted
-    in."""
-
-    source: Values
-    plan: ListPlan
-
-
-def send_listed(job: SendListJob, part: int, outbox: Outbox) -> None:
+def send_listed(source: Values, plan: ListPlan, part: int, outbox: Outbox) -> None:
     """Sends the names and values of a part that may be listed to their ranges."""
-    values = job.source.values(part)
-    ranges = job.plan.range_of(part, values)
+    values = source.values(part)
+    ranges = plan.range_of(part, values)
     begin = 0
-    for names in job.source.names(part):
+    for names in source.names(part):
         end = begin + len(names)
-        chosen = np.flatnonzero(ranges[begin:end] >= 0)
-        if len(chosen):
-            rows = pa.table(
-                [
-                    names.take(chosen),
-                    values[begin + chosen],
-                    np.full(len(chosen), part, dtype=np.int32),
-                    begin + chosen,
-                ],
-                schema=LISTED.schema,
-            )
-            outbox.send(LISTED, rows, ranges[begin + chosen])
+        rows = np.flatnonzero(ranges[begin:end] >= 0)
+        if len(rows):
+            places = begin + rows
+            parts = np.full(len(rows), part, dtype=np.int32)
+            columns = [names.take(rows), values[places], parts, places]
+            outbox.send(LISTED, pa.table(columns, schema=LISTED.schema), ranges[places])
         begin = end
 
 
-def sorted_list(kept: int, received: Received) -> pa.Table:
+def sorted_list(count: int, received: Received) -> pa.Table:
     """The names and values of a range, the largest first, as many as are listed."""
     rows = received.rows(LISTED)
     order = np.lexsort((rows["row"].to_numpy(), rows["part"].to_numpy(), -rows["value"].to_numpy()))
-    return rows.take(order[:kept]).select(["name", "value"])
+    return rows.take(order[:count]).select(["name", "value"])

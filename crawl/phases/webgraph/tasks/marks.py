@@ -7,7 +7,7 @@ that the iterations read.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.model.arrow import as_array, optional_schema
+from crawl.model.arrow import as_array, as_mask, optional_schema, strings
 from crawl.phases.webgraph.tasks.edges import EDGES
 from crawl.phases.webgraph.tasks.graph import StoredGraph
 from crawl.phases.webgraph.tasks.ranking import RankTask
-from crawl.phases.webgraph.tasks.vectors import VectorPiece, read_piece, write_piece
+from crawl.phases.webgraph.tasks.vectors import read_piece, write_piece
 from crawl.storage.folder import Folder, attempt_name
-from crawl.storage.layout import encoded
+from crawl.storage.layout import distinct
 from crawl.storage.parquet import each_group, open_table, open_writer
 from crawl.tables.exchange import Outbox
 from crawl.urls.domains import registered_domain
@@ -54,80 +54,74 @@ class MarkJob:
 
 @dataclass(frozen=True, slots=True)
 class MarkTaskResult:
-    """A number for every node of a task, by list, and how many nodes are on it."""
+    """The task with a number for every node, by list, and how many nodes are on it."""
 
-    teleport: VectorPiece | None
-    voting: VectorPiece | None
-    seeds: int
-    denied: int
+    task: RankTask
+    seeds: int = 0
+    denied: int = 0
 
 
 def mark_nodes(job: MarkJob, task: RankTask) -> MarkTaskResult:
     """Looks for the nodes of a task in the lists: seeds get 1, denied nodes have no vote."""
     first, _ = job.graph.nodes_of(task.parts)
-    teleport = voting = None
-    seed_count = denied_count = 0
+    result = MarkTaskResult(task)
     if job.seeds is not None:
         seeds = _named(job, job.seeds, task)
         teleport = write_piece(job.scratch, f"teleport-{first}", first, seeds.astype(np.float64))
-        seed_count = int(np.count_nonzero(seeds))
+        task = replace(task, teleport=teleport)
+        result = MarkTaskResult(task, int(np.count_nonzero(seeds)))
     if job.denied is not None:
         denied = _named(job, job.denied, task)
         voting = write_piece(job.scratch, f"voting-{first}", first, (~denied).astype(np.float64))
-        denied_count = int(np.count_nonzero(denied))
-    return MarkTaskResult(teleport, voting, seed_count, denied_count)
+        task = replace(task, voting=voting)
+        result = MarkTaskResult(task, result.seeds, int(np.count_nonzero(denied)))
+    return result
 
 
 def _named(job: MarkJob, path: str, task: RankTask) -> Flags:
     """Whether each node of a task is named."""
     buckets = {job.graph.nodes[part].bucket for part in task.parts}
     urls, hosts = _names_of(job.scratch, path, buckets)
-    found: list[Flags] = [np.zeros(0, np.bool_)]
+    flags: list[Flags] = [np.zeros(0, np.bool_)]
     for part in task.parts:
         for _, rows in job.graph.node_groups(part, ["url", "host"]):
-            codes = encoded(rows["host"])
-            names: list[Any] = codes.dictionary.to_pylist()
-            by_code = np.array(
-                [host in hosts or registered_domain(host) in hosts for host in names], np.bool_
+            values, places = distinct(rows["host"])
+            by_place = np.array(
+                [host in hosts or registered_domain(host) in hosts for host in strings(values)],
+                np.bool_,
             )
-            is_named = by_code[codes.indices.to_numpy(zero_copy_only=False)]
+            is_named = by_place[places]
             if len(urls):
-                is_named |= pc.is_in(as_array(rows["url"]), urls).to_numpy(zero_copy_only=False)
-            found.append(is_named)
-    return np.concatenate(found)
+                is_named |= as_mask(pc.is_in(as_array(rows["url"]), urls))
+            flags.append(is_named)
+    return np.concatenate(flags)
 
 
 def _names_of(scratch: Folder, path: str, buckets: set[int]) -> tuple[pa.Array[Any], set[str]]:
     """URLs, and hosts or domains, of a list that may be in these buckets."""
-    wanted = np.array([ANY_BUCKET, *buckets], np.int32)
+    with_any = np.array([ANY_BUCKET, *buckets], np.int32)
     urls: list[pa.Array[Any]] = [pa.array([], pa.string())]
     hosts: set[str] = set()
     with open_table(scratch, path) as source:
         for rows in each_group(source):
-            rows = rows.filter(pa.array(np.isin(rows["bucket"].to_numpy(), wanted)))
+            rows = rows.filter(pa.array(np.isin(rows["bucket"].to_numpy(), with_any)))
             urls.append(as_array(rows.filter(rows["is_url"])["name"]))
-            others: list[Any] = rows.filter(pc.invert(rows["is_url"]))["name"].to_pylist()
-            hosts.update(others)
+            hosts.update(strings(rows.filter(pc.invert(rows["is_url"]))["name"]))
     return pa.concat_arrays(urls), hosts
 
 
-@dataclass(frozen=True, slots=True)
-class TrustTaskResult:
-    """How far the nodes of a task are trusted, as votes and as beginnings."""
-
-    teleport: VectorPiece
-    voting: VectorPiece
-
-
-def trust_nodes(scratch: Folder, task: RankTask) -> TrustTaskResult:
-    """Makes votes of distrust, which `task.scores` is; nobody begins where he trusts nobody."""
+def trust_nodes(scratch: Folder, task: RankTask) -> RankTask:
+    """Makes votes and beginnings of distrust, which `task.scores` is; nobody begins where he
+    trusts nobody."""
     assert task.scores is not None
     first = task.scores.first
     trusted = 1.0 - read_piece(scratch, task.scores)
     teleport = trusted if task.teleport is None else trusted * read_piece(scratch, task.teleport)
-    return TrustTaskResult(
-        write_piece(scratch, f"teleport-{first}", first, teleport),
-        write_piece(scratch, f"voting-{first}", first, trusted),
+    return replace(
+        task,
+        scores=None,
+        teleport=write_piece(scratch, f"teleport-{first}", first, teleport),
+        voting=write_piece(scratch, f"voting-{first}", first, trusted),
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -18,11 +17,11 @@ import pyarrow as pa
 from crawl.counters import Counters
 from crawl.model.arrow import as_array, optional_schema, strings
 from crawl.phases.webgraph.tasks.graph import StoredGraph
-from crawl.phases.webgraph.tasks.nodes import numbers_of, send_places, sorted_distinct
+from crawl.phases.webgraph.tasks.nodes import numbers_of, send_places
 from crawl.phases.webgraph.tasks.vectors import VectorPiece, write_piece
 from crawl.phases.webgraph.values import NodeGroup
 from crawl.storage.folder import Folder, attempt_name
-from crawl.storage.layout import encoded, number_of
+from crawl.storage.layout import distinct, number_of, sorted_distinct
 from crawl.storage.parquet import open_writer
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
@@ -34,21 +33,18 @@ Numbers = npt.NDArray[np.int64]
 
 _NAMES_PER_RANGE = 1 << 18
 """That are worth a task of their own."""
-_SAMPLED = 1_024
+_MAX_SAMPLE = 1_024
 """Names of a file that the driver hears of."""
 
-_COLUMNS: dict[str, pa.DataType] = {
-    "name": pa.string(),
-    "host": pa.int64(),
-    "pages": pa.int64(),
-    "file": pa.int32(),
-    "id": pa.int32(),
+_NUMBERS: dict[str, pa.DataType] = {
+    **dict.fromkeys(("host", "pages"), pa.int64()),
+    **dict.fromkeys(("file", "id"), pa.int32()),
 }
-HOSTS = RowKind("hosts", optional_schema(_COLUMNS))
+HOSTS = RowKind("hosts", optional_schema({"name": pa.string(), **_NUMBERS}))
 """The name of a host's group, a hash of the host, its pages in a file and its number there."""
 
 NAMED = optional_schema({"host_rev": pa.string(), "pages": pa.int64(), "hosts": pa.int64()})
-"""What is known of a group before its links are."""
+"""A group as far as its names tell: without its links."""
 
 
 @dataclass(frozen=True)
@@ -73,14 +69,11 @@ class LocalHosts:
     @classmethod
     def of(cls, graph: StoredGraph, part: int) -> LocalHosts:
         columns = [as_array(rows["host"]) for _, rows in graph.node_groups(part, ["host"])]
-        codes = encoded(pa.chunked_array(columns, pa.string()))
-        names: list[Any] = codes.dictionary.to_pylist()
-        number: dict[str, int] = {}
-        for name in names:
-            if name:
-                number.setdefault(name, len(number))
-        by_code = np.array([number.get(name, -1) for name in names], np.int64)
-        return cls(tuple(number), by_code[codes.indices.to_numpy(zero_copy_only=False)])
+        values, places = distinct(pa.chunked_array(columns, pa.string()))
+        names = strings(values)
+        numbers = {name: number for number, name in enumerate(filter(None, names))}
+        by_place = np.array([numbers.get(name, -1) for name in names], np.int64)
+        return cls(tuple(numbers), by_place[places])
 
     def groups(self, group: NodeGroup) -> list[str]:
         """The name backwards of each host's group."""
@@ -99,7 +92,7 @@ class SampleResult:
 def sample_names(job: NamesJob, part: int) -> SampleResult:
     """Names of a file at even distances."""
     names = sorted(set(LocalHosts.of(job.graph, part).groups(job.group)), key=str.encode)
-    step = -(-len(names) // _SAMPLED) if names else 1
+    step = -(-len(names) // _MAX_SAMPLE) if names else 1
     return SampleResult(tuple(names[::step]), len(names))
 
 
@@ -115,8 +108,8 @@ def bounds_of(samples: Sequence[SampleResult]) -> tuple[str, ...]:
     sums = np.cumsum([weight for _, weight in weighted])
     ranges = -(-int(sums[-1]) // _NAMES_PER_RANGE)
     cuts = np.searchsorted(sums, sums[-1] * np.arange(1, ranges) / ranges)
-    chosen = {weighted[place][0] for place in cuts.tolist()} - {weighted[0][0]}
-    return tuple(name.decode() for name in sorted(chosen))
+    bounds = {weighted[place][0] for place in cuts.tolist()} - {weighted[0][0]}
+    return tuple(name.decode() for name in sorted(bounds))
 
 
 def send_names(job: NamesJob, part: int, outbox: Outbox) -> Counters:
@@ -154,19 +147,20 @@ def write_names(
     """Writes the names of a range in their order, and tells the files of pages their places."""
     path, place = attempt_name(f"names-{number:05d}"), 0
     with open_writer(scratch, path, NAMED) as writer:
-        for found in NewRows.received(received, HOSTS, "name").ranges():
-            if found.rows.num_rows == 0:
+        for new in NewRows.received(received, HOSTS, "name").ranges():
+            rows = new.rows
+            if rows.num_rows == 0:
                 continue
-            names, places = sorted_distinct(found.rows["name"])
-            pages = np.bincount(places, weights=found.rows["pages"].to_numpy())
-            hosts = _distinct(places, found.rows["host"].to_numpy(), len(names))
+            names, places = sorted_distinct(rows["name"])
+            pages = np.bincount(places, weights=rows["pages"].to_numpy())
+            hosts = _distinct_counts(places, rows["host"].to_numpy(), len(names))
             writer.write(pa.table([names, pages.astype(np.int64), hosts], schema=NAMED))
-            send_places(found.rows, number, place + places, outbox)
+            send_places(rows, number, place + places, outbox)
             place += len(names)
     return NamesTaskResult(path, place)
 
 
-def _distinct(places: Numbers, hosts: Numbers, count: int) -> Numbers:
+def _distinct_counts(places: Numbers, hosts: Numbers, count: int) -> Numbers:
     """How many different hosts each place has."""
     order = np.lexsort((hosts, places))
     of, host = places[order], hosts[order]

@@ -20,6 +20,7 @@ from crawl.model.arrow import as_array, fill_null, optional_schema
 from crawl.model.derived_tables import WEBGRAPH
 from crawl.phases.webgraph.tasks.outlinks import linking_pages
 from crawl.storage.folder import Folder
+from crawl.storage.layout import distinct, sorted_distinct
 from crawl.storage.manifest import BucketFile
 from crawl.tables.bucket_files import BucketTarget, BucketWriter, stored_groups
 from crawl.tables.exchange import Outbox, Received, RowKind
@@ -29,15 +30,15 @@ from crawl.urls.hosts import hosts_of
 
 Numbers = npt.NDArray[np.int64]
 
-_COLUMNS: dict[str, pa.DataType] = {
-    **dict.fromkeys(("url", "host"), pa.string()),
-    **dict.fromkeys(("file", "id", "inlinks", "outlinks"), pa.int32()),
-}
-ENDPOINTS = RowKind("endpoints", optional_schema(_COLUMNS))
+_NUMBERS = dict.fromkeys(("file", "id", "inlinks", "outlinks"), pa.int32())
+ENDPOINTS = RowKind(
+    "endpoints", optional_schema({"url": pa.string(), "host": pa.string(), **_NUMBERS})
+)
 """A URL that a file of outlinks names, by its number there; and how often."""
 
-_PLACE: dict[str, pa.DataType] = {"id": pa.int32(), "slice": pa.int32(), "place": pa.int64()}
-PLACES = RowKind("places", optional_schema(_PLACE))
+PLACES = RowKind(
+    "places", optional_schema({"id": pa.int32(), "slice": pa.int32(), "place": pa.int64()})
+)
 """Where a URL of a file is: its place among the nodes of a slice."""
 
 
@@ -71,41 +72,29 @@ class Endpoints:
             linking_pages(group) for group in stored_groups(folder, [file], ["url", "outlinks"])
         )
         lists: Any = as_array(rows["outlinks"])
-        both: Any = pa.concat_arrays([as_array(rows["url"]), pc.list_flatten(lists)])
-        codes = both.dictionary_encode()
-        numbers = codes.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+        urls, numbers = distinct(pa.concat_arrays([as_array(rows["url"]), pc.list_flatten(lists)]))
         lengths = pc.list_value_length(lists).to_numpy(zero_copy_only=False).astype(np.int64)
-        return cls(codes.dictionary, numbers[: rows.num_rows], lengths, numbers[rows.num_rows :])
+        return cls(urls, numbers[: rows.num_rows], lengths, numbers[rows.num_rows :])
 
 
-@dataclass(frozen=True)
-class SendEndpointsJob:
-    """The sending of the ends of links to their slices: the files of outlinks, and where the rows
-    go."""
-
-    folder: Folder
-    router: Router
-
-
-def send_endpoints(job: SendEndpointsJob, task: OutlinksFile, outbox: Outbox) -> int:
-    """Sends the distinct URLs of a file to their slices; returns how many links it has."""
-    found = Endpoints.of(job.folder, task.file)
-    count = len(found.urls)
+def send_endpoints(folder: Folder, router: Router, task: OutlinksFile, outbox: Outbox) -> None:
+    """Sends the distinct URLs of a file to their slices."""
+    links = Endpoints.of(folder, task.file)
+    count = len(links.urls)
     outlinks = np.zeros(count, dtype=np.int32)
-    outlinks[found.pages] = found.outlinks
+    outlinks[links.pages] = links.outlinks
     rows = pa.table(
         [
-            found.urls,
-            fill_null(hosts_of(found.urls), ""),
+            links.urls,
+            fill_null(hosts_of(links.urls), ""),
             np.full(count, task.number, dtype=np.int32),
             np.arange(count, dtype=np.int32),
-            np.bincount(found.targets, minlength=count).astype(np.int32),
+            np.bincount(links.targets, minlength=count).astype(np.int32),
             outlinks,
         ],
         schema=ENDPOINTS.schema,
     )
-    outbox.send(ENDPOINTS, rows, job.router.slices_of(rows["host"], rows["url"]))
-    return len(found.targets)
+    outbox.send(ENDPOINTS, rows, router.slices_of(rows["host"], rows["url"]))
 
 
 def write_nodes(
@@ -117,35 +106,19 @@ def write_nodes(
     expected = received.row_count(ENDPOINTS)
     place = 0
     with BucketWriter(target, base.bucket, expected) as writer:
-        for found in NewRows.received(received, ENDPOINTS, "url").ranges():
-            place += _write_range(found.rows, place, base.number, writer, outbox)
+        for new in NewRows.received(received, ENDPOINTS, "url").ranges():
+            rows = new.rows
+            if rows.num_rows == 0:
+                continue
+            urls, places = sorted_distinct(rows["url"])
+            some = np.empty(len(urls), dtype=np.int64)
+            some[places] = np.arange(len(places))  # any row of a URL tells its host
+            hosts = rows["host"].take(some)
+            counts = [_summed(rows[name], places) for name in ("inlinks", "outlinks")]
+            writer.write(pa.table([urls, hosts, *counts], schema=WEBGRAPH.schema))
+            send_places(rows, base.number, place + places, outbox)
+            place += len(urls)
     return writer.files
-
-
-def _write_range(
-    rows: pa.Table, place: int, number: int, writer: BucketWriter, outbox: Outbox
-) -> int:
-    """Writes the nodes of a range of URLs; returns how many they are."""
-    if rows.num_rows == 0:
-        return 0
-    urls, places = sorted_distinct(rows["url"])
-    some = np.empty(len(urls), dtype=np.int64)
-    some[places] = np.arange(len(places))  # any row of a URL tells its host
-    hosts = rows["host"].take(some)
-    counts = [_summed(rows[name], places) for name in ("inlinks", "outlinks")]
-    writer.write(pa.table([urls, hosts, *counts], schema=WEBGRAPH.schema))
-    send_places(rows, number, place + places, outbox)
-    return len(urls)
-
-
-def sorted_distinct(column: pa.ChunkedArray[Any]) -> tuple[pa.Array[Any], Numbers]:
-    """The different values in their order, and the place of each row's among them."""
-    codes: Any = as_array(column).dictionary_encode()
-    order = pc.sort_indices(codes.dictionary).to_numpy().astype(np.int64)
-    places = np.empty(len(order), dtype=np.int64)
-    places[order] = np.arange(len(order))
-    values = codes.dictionary.take(pa.array(order))
-    return values, places[codes.indices.to_numpy(zero_copy_only=False)]
 
 
 def send_places(rows: pa.Table, number: int, places: Numbers, outbox: Outbox) -> None:

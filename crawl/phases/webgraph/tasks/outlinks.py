@@ -1,4 +1,4 @@
-"""What the pages of segments link to, as far as it counts; the newest fetch of a page wins."""
+"""The outlinks of the pages of segments that count; the newest fetch of a page wins."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from crawl.parsing.anchors import UNFOLLOWABLE, are_followable
 from crawl.phases.webgraph.rules import LinkRules
 from crawl.phases.webgraph.tasks.link_rules import Links, Numbers, counted_links
 from crawl.storage.folder import Folder
+from crawl.storage.layout import distinct
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.exchange import Outbox
 from crawl.tables.merge import KeyGroups
@@ -31,13 +32,14 @@ _PAGE_COLUMNS = [
     *("url", "status", "fetch_time"),
     *("outlinks.list.element.url", "outlinks.list.element.tag"),
 ]
+_FETCH_COLUMNS = ["url", "host", "status", "fetch_time"]
 _GATHERED_BYTES = 64 << 20
 """Of pages whose links are looked at together."""
 _GONE = (Status.FETCH_GONE, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 
 
 class OutlinksSource(Enum):
-    """What a file has."""
+    """The kind of rows in a file."""
 
     PAGES = "parsed pages"
     FETCHES = "what became of fetched URLs"
@@ -68,19 +70,15 @@ def send_outlinks(job: SendOutlinksJob, file: SegmentFile, outbox: Outbox) -> Co
     """Sends what the pages of a file link to to the slices of the pages."""
     counters = Counters()
     with open_table(file.folder, file.path) as source:
-        if file.source is OutlinksSource.STORED:
-            for group in _gathered(each_group(source)):
-                rows = _counted_again(job, group, counters)
-                send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
-        elif file.source is OutlinksSource.FETCHES:
-            for group in each_group(source, ["url", "host", "status", "fetch_time"]):
-                rows = _gone_pages(group)
-                counters["pages_gone"] += rows.num_rows
-                send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
+        if file.source is OutlinksSource.FETCHES:
+            groups, outlinks_of = each_group(source, _FETCH_COLUMNS), _gone_pages
+        elif file.source is OutlinksSource.STORED:
+            groups, outlinks_of = _gathered(each_group(source)), _counted_again
         else:
-            for group in _gathered(each_group(source, _PAGE_COLUMNS)):
-                rows = _outlinks_of(job, group, counters)
-                send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
+            groups, outlinks_of = _gathered(each_group(source, _PAGE_COLUMNS)), _outlinks_of
+        for group in groups:
+            rows = outlinks_of(job, group, counters)
+            send_delta(WEBGRAPH_OUTLINKS, rows, job.router, outbox)
     return counters
 
 
@@ -97,9 +95,10 @@ def _gathered(groups: Iterator[pa.Table]) -> Iterator[pa.Table]:
         yield pa.concat_tables(waiting)
 
 
-def _gone_pages(group: pa.Table) -> pa.Table:
+def _gone_pages(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> pa.Table:
     is_gone = pc.is_in(group["status"], pa.array([int(each) for each in _GONE], pa.int8()))
     rows = group.filter(is_gone)
+    counters["pages_gone"] += rows.num_rows
     none = pa.array([[]] * rows.num_rows, WEBGRAPH_OUTLINKS.schema.field("outlinks").type)
     return rows.select(["url", "host", "fetch_time"]).append_column("outlinks", none)
 
@@ -120,23 +119,21 @@ def _outlinks_of(job: SendOutlinksJob, group: pa.Table, counters: Counters) -> p
     counters["links"] += unfollowable
     counters[f"dropped.{UNFOLLOWABLE}"] += unfollowable
     pages = pages[followable]
-    targets: Any = pc.struct_field(flat.filter(pa.array(followable)), "url").dictionary_encode()
-    distinct = targets.dictionary
-    places = targets.indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    targets, places = distinct(pc.struct_field(flat.filter(pa.array(followable)), "url"))
     if job.renormalization is not None:
-        distinct, kept = job.renormalization.of(distinct, counters)
-        distinct = pc.if_else(kept, distinct, None)
-        again: Any = distinct.dictionary_encode("encode")  # those that have become the same
-        distinct = again.dictionary
-        places = again.indices.to_numpy(zero_copy_only=False).astype(np.int64)[places]
-    links = Links(pages, places, hosts, distinct, hosts_of(distinct))
+        targets, is_accepted = job.renormalization.of(targets, counters)
+        targets = pc.if_else(is_accepted, targets, None)
+        # those that have become the same
+        targets, merged = distinct(targets.dictionary_encode("encode"))
+        places = merged[places]
+    links = Links(pages, places, hosts, targets, hosts_of(targets))
     outlinks = _lists(links, counted_links(job.rules, links, counters))
     columns = [urls, fill_null(hosts, ""), parsed["fetch_time"], outlinks]
     return pa.table(columns, schema=WEBGRAPH_OUTLINKS.schema)
 
 
 def _lists(links: Links, counted: Numbers) -> pa.ListArray[Any]:
-    """What each page links to, by the links that count."""
+    """The targets of each page, of the links that count."""
     ends = np.searchsorted(links.pages[counted], np.arange(len(links.page_hosts)), side="right")
     targets = links.urls.take(links.targets[counted])
     return pa.ListArray.from_arrays(pa.array(np.append(0, ends), pa.int32()), targets)
@@ -146,10 +143,8 @@ def _counted_again(job: SendOutlinksJob, group: pa.Table, counters: Counters) ->
     """Stored outlinks by the rules of today, which may leave out more of them."""
     lists: Any = as_array(group["outlinks"])
     pages = pc.list_parent_indices(lists).to_numpy().astype(np.int64)
-    targets: Any = pc.list_flatten(lists).dictionary_encode()
-    places = targets.indices.to_numpy(zero_copy_only=False).astype(np.int64)
-    distinct = targets.dictionary
-    links = Links(pages, places, hosts_of(as_array(group["url"])), distinct, hosts_of(distinct))
+    targets, places = distinct(pc.list_flatten(lists))
+    links = Links(pages, places, hosts_of(as_array(group["url"])), targets, hosts_of(targets))
     counted = counted_links(job.rules, links, Counters())
     counters["links_outgrown"] += len(pages) - len(counted)
     place = WEBGRAPH_OUTLINKS.names.index("outlinks")

@@ -30,15 +30,12 @@ class RankTask:
     """Neighbouring files of nodes, and what is known of their nodes so far."""
 
     parts: range
-    edges: int
+    rows: int
+    """Edges into these nodes."""
     scores: VectorPiece | None = None
     teleport: VectorPiece | None = None
     voting: VectorPiece | None = None
-    """What `NodeRange` says of them."""
-
-    @property
-    def rows(self) -> int:
-        return self.edges
+    """These three as in `NodeRange`."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +47,9 @@ class RankJob:
     kernel: RankKernel
     scratch: Folder
     shares: tuple[VectorPiece, ...] = ()
-    """What every node gives along its edges."""
+    """The share that every node gives along each of its edges."""
     sums: Sums = field(default_factory=dict)
-    """What was measured of the whole graph in the iteration before."""
+    """The measures of the whole graph after the iteration before."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +86,13 @@ def iterate_rank(job: RankJob, task: RankTask) -> RankTaskResult:
     graph = job.graph
     nodes = node_range(job, task)
     shares = whole_vector(job.scratch, job.shares, graph.node_count)
-    given = np.zeros(len(nodes))
+    inflow = np.zeros(len(nodes))
     for part in task.parts:
         low, high = graph.range_of(part)
         for block in graph.blocks(part):
-            given[low - nodes.first : high - nodes.first] += rank_step(block, low, high, shares)
+            inflow[low - nodes.first : high - nodes.first] += rank_step(block, low, high, shares)
     before = read_piece(job.scratch, task.scores)
-    return _written(job, nodes, before, job.kernel.settle(given, nodes, job.sums))
+    return _written(job, nodes, before, job.kernel.settle(inflow, nodes, job.sums))
 
 
 def node_range(job: RankJob, task: RankTask) -> NodeRange:
@@ -106,7 +103,7 @@ def node_range(job: RankJob, task: RankTask) -> NodeRange:
         first,
         end,
         graph.node_count,
-        np.concatenate([graph.outdegrees(part) for part in task.parts]),
+        np.concatenate([graph.counts_of(part, "outlinks") for part in task.parts]),
         None if task.teleport is None else read_piece(job.scratch, task.teleport),
         None if task.voting is None else read_piece(job.scratch, task.voting),
     )

@@ -29,25 +29,15 @@ class VectorPiece:
     end: int
 
 
-def write_piece(folder: Folder, stem: str, first: int, values: Floats) -> VectorPiece:
-    """Writes the values of some nodes, under a name that no other attempt shares."""
-    data = np.ascontiguousarray(values, "<f8").tobytes()
-    return _write(folder, stem, "f64", range(first, first + len(values)), data)
-
-
-def write_rows(folder: Folder, stem: str, first: int, rows: Bytes) -> VectorPiece:
-    """Writes the rows of some nodes, under a name that no other attempt shares."""
-    data = np.ascontiguousarray(rows).data
-    return _write(folder, stem, "u8", range(first, first + len(rows)), data)
-
-
-def _write(
-    folder: Folder, stem: str, suffix: str, nodes: range, data: bytes | memoryview
-) -> VectorPiece:
+def write_piece(folder: Folder, stem: str, first: int, values: Floats | Bytes) -> VectorPiece:
+    """Writes the values of some nodes, or their rows of bytes, under a name that no other attempt
+    shares."""
+    kind, suffix = ("u1", "u8") if values.dtype == np.uint8 else ("<f8", "f64")
     path = f"{attempt_name(stem).removesuffix('.parquet')}.{suffix}"
+    data = np.ascontiguousarray(values, kind)
     with folder.open_write(path, lasting=False) as stream:
-        stream.write(data)
-    return VectorPiece(path, nodes.start, nodes.stop)
+        stream.write(data.data if data.size else b"")
+    return VectorPiece(path, first, first + len(values))
 
 
 def read_piece(folder: Folder, piece: VectorPiece) -> Floats:
@@ -64,15 +54,11 @@ def _read(folder: Folder, piece: VectorPiece, width: int) -> bytes:
 
 def whole_vector(folder: Folder, pieces: tuple[VectorPiece, ...], length: int) -> Floats:
     """The vector that the pieces make. Tasks of one process that need the same share it."""
-    return _whole(folder, pieces, length, 8).view(np.float64)[:, 0]
+    return whole_rows(folder, pieces, length, 8).view(np.float64)[:, 0]
 
 
 def whole_rows(folder: Folder, pieces: tuple[VectorPiece, ...], length: int, width: int) -> Bytes:
     """The rows that the pieces make, of so many bytes each; shared as a vector is."""
-    return _whole(folder, pieces, length, width)
-
-
-def _whole(folder: Folder, pieces: tuple[VectorPiece, ...], length: int, width: int) -> Bytes:
     with _reading:
         key = (folder.address, pieces)
         if key not in _last:
