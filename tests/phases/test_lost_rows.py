@@ -208,9 +208,9 @@ CASES = [
         lambda folder, call: _dedup(folder),
         lambda folder: records_of(IndexedCrawl(folder).crawl_dir),
     ),
-    Case("index", ("index",), _indexed, lambda folder, call: _index(folder), _documents),
+    Case("index", ("index.tasks.keys",), _indexed, lambda folder, call: _index(folder), _documents),
     Case("clean", ("clean",), _indexed_and_gone, lambda folder, call: _clean(folder), _documents),
-    Case("export", ("export",), _indexed, lambda folder, call: _export(folder), _exported),
+    Case("export", ("index.tasks.keys",), _indexed, lambda folder, call: _export(folder), _exported),
     Case(
         "sitemap",
         ("sitemap", "sitemap.waves", "sitemap.states"),
@@ -228,8 +228,7 @@ CASES = [
 ]
 ELSEWHERE = {
     "dust": "tests/phases/dust/test_dust.py: only hosts of several files exchange rows",
-    "readdb": "it has no sending task, only a query of Spark",
-    "readhostdb": "it has no sending task, only a query of Spark",
+    "slices": "it has no sending task, only a query of Spark",
 }
 
 
