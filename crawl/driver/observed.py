@@ -43,10 +43,10 @@ def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
 
         @functools.wraps(run)
         def watched(*args: P.args, **kwargs: P.kwargs) -> Done:
-            given = signature.bind(*args, **kwargs).arguments
-            crawl_dir: CrawlDir = given["crawl_dir"]
+            arguments = signature.bind(*args, **kwargs).arguments
+            crawl_dir: CrawlDir = arguments["crawl_dir"]
             observer = _PhaseObserver(
-                phase, crawl_dir, given["runner"], given["clock"], ambient.meter()
+                phase, crawl_dir, arguments["runner"], arguments["clock"], ambient.meter()
             )
             with (
                 in_context(phase=phase, crawl=crawl_dir.address),

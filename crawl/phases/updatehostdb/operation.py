@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
+from crawl.printable import plural
 
 
 def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
@@ -20,7 +21,7 @@ def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
     require_segments(directory, options.segments)
     driver.choose(directory, options)
     update = run_when_free(work, options, directory.dataset(HOSTDB).folder, driver.run)
-    return phase_result(
+    return PhaseResult.of(
         update.report,
         snapshot=update.hostdb.number,
         segments=update.segments,
@@ -31,7 +32,6 @@ def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     counters = result.counters
-    some = "segment" if len(result.segments) == 1 else "segments"
     names = f": {', '.join(result.segments)}" if result.segments else ""
     return [
         Table(
@@ -41,7 +41,8 @@ def render(result: PhaseResult, asked: Asked) -> View:
         ),
         Note(
             f"{asked.address}/hostdb is now snapshot {result.snapshot} with"
-            f" {counters['hosts']:,} hosts; {len(result.segments)} {some} counted{names}"
+            f" {counters['hosts']:,} hosts;"
+            f" {plural(len(result.segments), 'segment')} counted{names}"
         ),
     ]
 
@@ -59,8 +60,6 @@ _SHOWN = (
 
 OPERATION = Operation(
     name="updatehostdb",
-    options=UpdateHostDbOptions,
-    result=PhaseResult,
     run=run,
     render=render,
     values=report_values("snapshot", "segments"),
