@@ -33,10 +33,12 @@ class Given:
     keep_open: bool = False
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Given:
+    def of(cls, parameters: Mapping[str, Any]) -> Given:
         """The values that click read; an operation's own are left out."""
-        values = {name: given[_PREFIX + name] for name in _NAMES if _PREFIX + name in given}
-        if (log_format := given.get(_PREFIX + "log_format")) is not None:
+        values = {
+            name: parameters[_PREFIX + name] for name in _NAMES if _PREFIX + name in parameters
+        }
+        if (log_format := parameters.get(_PREFIX + "log_format")) is not None:
             values["overrides"] = (*values["overrides"], f"log.format={log_format}")
         return cls(**values)
 

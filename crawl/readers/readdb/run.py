@@ -20,13 +20,13 @@ def stats(
     runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, *, by_host: bool
 ) -> CrawlDbStats:
     """The statistics of a snapshot."""
-    found = runner.run(
+    buckets = runner.run(
         partial(bucket_stats, crawl_dir.crawldb.folder, by_host),
         largest_first(snapshot.files),
         "readdb: statistics",
     )
     total = CrawlDbStats()
-    for bucket in found:
+    for bucket in buckets:
         total.add(bucket)
     return total
 
@@ -35,12 +35,12 @@ def top(
     runner: Runner, crawl_dir: CrawlDir, snapshot: Snapshot, most: int, least: float
 ) -> list[ScoredUrl]:
     """The `most` URLs with the highest scores, best first."""
-    found = runner.run(
+    buckets = runner.run(
         partial(top_of_bucket, crawl_dir.crawldb.folder, most, least),
         largest_first(snapshot.files),
         "readdb: top",
     )
-    return best_of([entry for bucket in found for entry in bucket], most)
+    return best_of([entry for bucket in buckets for entry in bucket], most)
 
 
 def dump(

@@ -20,7 +20,7 @@ class ScoredUrl:
 
 def top_of_bucket(crawldb: Folder, most: int, least: float, file: BucketFile) -> list[ScoredUrl]:
     """The bucket's `most` best URLs with a score of at least `least`, best first."""
-    found: list[ScoredUrl] = []
+    best_urls: list[ScoredUrl] = []
     with open_table(crawldb, file.path, size=file.bytes) as source:
         for rows in each_group(source, ["url", "score"]):
             score = rows["score"].to_numpy()
@@ -28,13 +28,13 @@ def top_of_bucket(crawldb: Folder, most: int, least: float, file: BucketFile) ->
             if len(best) > most:
                 best = best[np.argpartition(-score[best], most - 1)[:most]]
             urls = strings(rows["url"].take(best))
-            found += [
+            best_urls += [
                 ScoredUrl(float(score[row]), url) for row, url in zip(best, urls, strict=True)
             ]
-            found = best_of(found, most)
-    return found
+            best_urls = best_of(best_urls, most)
+    return best_urls
 
 
-def best_of(found: list[ScoredUrl], most: int) -> list[ScoredUrl]:
+def best_of(urls: list[ScoredUrl], most: int) -> list[ScoredUrl]:
     """The best of these, best first; equal scores in order of URL."""
-    return sorted(found, key=lambda entry: (-entry.score, entry.url))[:most]
+    return sorted(urls, key=lambda entry: (-entry.score, entry.url))[:most]

@@ -44,16 +44,15 @@ class Source:
     crawl_dir: CrawlDir | None = None
 
 
-def segment_source(crawl_dir: str, name: str | None) -> Source:
+def segment_source(directory: CrawlDir, name: str | None) -> Source:
     """The fetch list of a segment: the named one, or the oldest that is not fetched yet."""
-    directory = CrawlDir(crawl_dir)
     if name is None:
         segment = choose(directory, None)
     else:
         segment = directory.segments.segment(segment_name(name))
     manifest = segment.require(GENERATE)
     return Source(
-        f"{crawl_dir}/segments/{segment.name}",
+        f"{directory.address}/segments/{segment.name}",
         [(file.part, partial(listed_urls, segment.folder, file)) for file in manifest.files],
         segment,
         directory,
@@ -163,8 +162,8 @@ def _measured(
     def read(state: Snapshot | None) -> tuple[Latencies, LatencySources]:
         if state is None:
             return latency, LatencySources(len(hosts))
-        found = measured_latencies(dataset.folder, state, hosts, latency)
-        return found, LatencySources(len(hosts), found.hosts, state.number)
+        measured = measured_latencies(dataset.folder, state, hosts, latency)
+        return measured, LatencySources(len(hosts), measured.hosts, state.number)
 
     def is_kept(state: Snapshot | None) -> bool:
         return state is None or dataset.is_kept(state)
@@ -174,11 +173,11 @@ def _measured(
 
 def _hosts_of(segment: Segment) -> pa.Array[Any]:
     """The hosts on a fetch list."""
-    found: pa.Array[Any] = pa.array([], pa.string())
+    hosts: pa.Array[Any] = pa.array([], pa.string())
     folder = segment.part_folder(GENERATE)
     for file in segment.require(GENERATE).files:
         with open_table(folder, file.path, size=file.bytes) as source:
             for rows in each_group(source, ["host"]):
                 more: Any = pc.unique(rows["host"].cast(pa.string()))
-                found = pc.unique(pa.concat_arrays([found, more]))
-    return found
+                hosts = pc.unique(pa.concat_arrays([hosts, more]))
+    return hosts
