@@ -31,7 +31,7 @@ from crawl.operations.registry import Listed, operations_of
 from crawl.operations.results import Interrupted
 
 _LISTED = "__listed"
-"""Behind the name of an argument that a flag gives, too."""
+"""Ends the name of an option that gives an argument, too."""
 
 
 def command_of(listed: Listed) -> click.Command:
@@ -156,7 +156,7 @@ class _Call:
     """One call of a command."""
 
     def __init__(self, operations: Sequence[Operation], parameters: Mapping[str, Any]) -> None:
-        self._face = face_options.Given.of(parameters)
+        self._face = face_options.FaceValues.of(parameters)
         self._address = parameters.get("crawl_dir") or ""
         self._operations = operations
         self._words = _words(operations, parameters)

@@ -40,7 +40,7 @@ class Due(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a result is shown for."""
+    """The call whose result is shown."""
 
     options: Any
     config: Config

@@ -35,7 +35,7 @@ _ASKED = frozenset(
         ProtocolStatus.GONE,
     )
 )
-"""What only a page that was asked for can come to."""
+"""The outcomes that only a page has that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,12 +105,11 @@ def run_stats(work: Work, options: StatsOptions) -> dict[str, Any]:
     from crawl.config.properties import DB_STATS_SCORE_QUANTILES
     from crawl.driver.phase_run import read_crawldb
     from crawl.readers.readdb import run as reader
-    from crawl.readers.readdb.statistics import statistics
 
     def count(runner: Runner, state: Snapshot) -> dict[str, Any]:
         counted = reader.stats(runner, work.directory, state, by_host=options.host_count > 0)
         quantiles = counted.quantiles(work.config[DB_STATS_SCORE_QUANTILES])
-        return statistics(counted, quantiles, state, options.host_count)
+        return reader.statistics(counted, quantiles, state, options.host_count)
 
     return read_crawldb(work, count, options.snapshot)
 

@@ -78,7 +78,7 @@ def run(work: Work, options: SimulateOptions) -> dict[str, Any]:
         tasks=options.tasks,
         seed=options.seed,
         measured=options.measured,
-    ).values()
+    )
 
 
 def _source(work: Work, options: SimulateOptions) -> Source:

@@ -4,7 +4,7 @@ what the HostDb has measured, where it has, and an assumption else."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,6 @@ from crawl.fetcher.drivers.simulate import (
     Latencies,
     Latency,
     ListedUrls,
-    PartPlan,
     listed_urls,
     made_urls,
     makespan,
@@ -68,69 +67,6 @@ def synthetic_source(hosts: int, urls: int, skew: float, parts: int, seed: int) 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LatencySources:
-    """Of how many hosts on a list the answers' times were measured, and by which HostDb."""
-
-    hosts: int = 0
-    measured: int = 0
-    hostdb: int | None = None
-    """The snapshot; None where there is none, or nobody asked for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """What came out."""
-
-    name: str
-    plans: list[PartPlan]
-    seconds: float
-    latencies: LatencySources = field(default_factory=LatencySources)
-
-    @property
-    def urls_per_s(self) -> float:
-        records = sum(plan.counters["records"] for plan in self.plans)
-        return records / self.seconds if self.seconds else 0.0
-
-    def values(self) -> dict[str, Any]:
-        """As plain values, under the keys of `crawl simulate --json`."""
-        return {
-            "source": self.name,
-            "seconds": round(self.seconds, 3),
-            "ideal_s": round(max((plan.ideal_s for plan in self.plans), default=0.0), 3),
-            "urls": sum(plan.urls for plan in self.plans),
-            "urls_per_s": round(self.urls_per_s, 3),
-            "latencies": asdict(self.latencies),
-            "parts": [
-                {
-                    "part": plan.part,
-                    "urls": plan.urls,
-                    "hosts": plan.hosts,
-                    "threads": plan.threads,
-                    "seconds": round(plan.seconds, 3),
-                    "ideal_s": round(plan.ideal_s, 3),
-                    "thread_use": round(plan.thread_use, 4),
-                    "urls_per_s": round(plan.urls_per_s, 3),
-                    "requests": plan.counters["requests"],
-                    "robots_requests": plan.counters["robots_requests"],
-                    "handed_back": plan.handed_back,
-                    "longest": [
-                        {
-                            "host": host.key,
-                            "requests": host.requests,
-                            "ended_s": round(host.ended_s, 3),
-                            "asking_s": round(host.asking_s, 3),
-                            "pausing_s": round(host.pausing_s, 3),
-                            "waiting_s": round(host.waiting_s, 3),
-                        }
-                        for host in plan.longest
-                    ],
-                }
-                for plan in self.plans
-            ],
-        }
-
-
 def simulate(
     source: Source,
     config: Config,
@@ -138,32 +74,73 @@ def simulate(
     *,
     tasks: int | None,
     seed: int,
-    measured: bool = True,
-) -> Simulation:
-    """Runs every part in virtual time; `tasks`: parts fetched at the same time. `measured`: a host
-    answers as it did before, where the HostDb knows; else, and all others, as `latency` says."""
+    measured: bool,
+) -> dict[str, Any]:
+    """What comes out, under the keys of `crawl simulate --json`, when every part is run in virtual
+    time; `tasks`: parts fetched at the same time. `measured`: a host answers as it did before,
+    where the HostDb knows; else, and all others, as `latency` says."""
     latencies: Latencies = latency
-    sources = LatencySources()
+    # of how many hosts on a list the answers' times were measured, and by which HostDb: None where
+    # there is none, or nobody asked for it
+    origins: dict[str, int | None] = {"hosts": 0, "measured": 0, "hostdb": None}
     if measured and source.segment is not None and source.crawl_dir is not None:
-        latencies, sources = _measured(source.crawl_dir, source.segment, latency)
+        latencies, origins = _measured(source.crawl_dir, source.segment, latency)
     plans = [
         plan_part(part, listed(), config, latencies, seed=seed) for part, listed in source.parts
     ]
     seconds = makespan([plan.seconds for plan in plans], tasks)
-    return Simulation(source.name, plans, seconds, sources)
+    records = sum(plan.counters["records"] for plan in plans)
+    return {
+        "source": source.name,
+        "seconds": round(seconds, 3),
+        "ideal_s": round(max((plan.ideal_s for plan in plans), default=0.0), 3),
+        "urls": sum(plan.urls for plan in plans),
+        "urls_per_s": round(records / seconds if seconds else 0.0, 3),
+        "latencies": origins,
+        "parts": [
+            {
+                "part": plan.part,
+                "urls": plan.urls,
+                "hosts": plan.hosts,
+                "threads": plan.threads,
+                "seconds": round(plan.seconds, 3),
+                "ideal_s": round(plan.ideal_s, 3),
+                "thread_use": round(plan.thread_use, 4),
+                "urls_per_s": round(plan.urls_per_s, 3),
+                "requests": plan.counters["requests"],
+                "robots_requests": plan.counters["robots_requests"],
+                "handed_back": plan.handed_back,
+                "longest": [
+                    {
+                        "host": host.key,
+                        "requests": host.requests,
+                        "ended_s": round(host.ended_s, 3),
+                        "asking_s": round(host.asking_s, 3),
+                        "pausing_s": round(host.pausing_s, 3),
+                        "waiting_s": round(host.waiting_s, 3),
+                    }
+                    for host in plan.longest
+                ],
+            }
+            for plan in plans
+        ],
+    }
 
 
 def _measured(
     directory: CrawlDir, segment: Segment, latency: Latency
-) -> tuple[Latencies, LatencySources]:
+) -> tuple[Latencies, dict[str, int | None]]:
     dataset = directory.dataset(HOSTDB)
     hosts = _hosts_of(segment)
 
-    def read(state: Snapshot | None) -> tuple[Latencies, LatencySources]:
+    def origins(count: int, hostdb: int | None) -> dict[str, int | None]:
+        return {"hosts": len(hosts), "measured": count, "hostdb": hostdb}
+
+    def read(state: Snapshot | None) -> tuple[Latencies, dict[str, int | None]]:
         if state is None:
-            return latency, LatencySources(len(hosts))
+            return latency, origins(0, None)
         measured = measured_latencies(dataset.folder, state, hosts, latency)
-        return measured, LatencySources(len(hosts), measured.hosts, state.number)
+        return measured, origins(measured.hosts, state.number)
 
     def is_kept(state: Snapshot | None) -> bool:
         return state is None or dataset.is_kept(state)
