@@ -16,7 +16,7 @@ The floors, lowest first: errors, clock, counters, hints, did_you_mean, masking,
 version · model · config · telemetry · html · maincontent · interfaces · urls · net · robots ·
 graph · rules · planning · storage · parsing · fetcher · tables · search · synthetic · plugins,
 testing · spark (the only place that knows Spark) · driver · phases · rounds · declared · readers,
-datasets · facade · api · cli. Imports only point down.
+datasets · api · cli. Imports only point down.
 """
 
 import sys

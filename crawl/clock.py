@@ -10,7 +10,7 @@ import time
 from datetime import UTC, datetime
 from typing import Protocol
 
-LONGEST_LOOK_DAYS = 1_000_000
+MAX_LOOK_DAYS = 1_000_000
 """How far anybody may look ahead: what lies much further back or ahead is no moment any more."""
 
 

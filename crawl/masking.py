@@ -84,8 +84,8 @@ def secrets_of_settings(settings: Mapping[str, object]) -> Iterator[str]:
         if _SETTING_NAMES.search(name):
             yield str(value)
             continue
-        for found in _ASSIGNED.finditer(str(value)):
-            yield found[0][len(found[1]) :].strip("\"'")
+        for match in _ASSIGNED.finditer(str(value)):
+            yield match[0][len(match[1]) :].strip("\"'")
 
 
 def masked_setting(name: str, value: object) -> object:

@@ -46,6 +46,11 @@ def one_line(text: str, most: int | None = None) -> str:
     return printable(" ".join(filter(None, map(str.strip, text.splitlines()))), most)
 
 
+def plural(count: int, thing: str) -> str:
+    """So many of something: `1 page`, `2,000 pages`."""
+    return f"{count:,} {thing}{'' if count == 1 else 's'}"
+
+
 def json_text(content: Any, *, indent: int | None = None, ascii_only: bool = False) -> str:
     """The content as JSON that can be looked at: what a person cannot see is escaped, and
     whoever parses it gets the same values."""
@@ -71,7 +76,7 @@ def without_controls(text: str) -> str:
     """A text that is data and may be looked at all the same: control characters, which a terminal
     obeys, are escaped; TAB, line feeds and all that languages need, such as joiners and marks of
     direction, stay."""
-    return _CONTROLS.sub(lambda found: _escape(found[0]), text)
+    return _CONTROLS.sub(lambda match: _escape(match[0]), text)
 
 
 def is_formula(text: str) -> bool:

@@ -29,7 +29,7 @@ def test_every_command_of_it_is_ours() -> None:
 
 
 def test_the_five_lines_are_those_of_the_notebook_test() -> None:
-    """tests/facade/test_notebook.py runs them in a Jupyter kernel."""
+    """tests/api/test_notebook.py runs them in a Jupyter kernel."""
     (shown,) = [block.text for block in blocks_of_page(README) if block.language == "python"]
     for call in ("import crawl", "crawl.open(", "web.inject(", "web.run(rounds=2)", "to_pandas()"):
         assert call in shown

@@ -124,8 +124,8 @@ def parse_page(
     from crawl.api.one_page import parse_one
 
     config = load_configuration(settings, conf)
-    given = dict(headers or {})
-    return parse_one(content, url, config, content_type=content_type, headers=given)
+    header_values = dict(headers or {})
+    return parse_one(content, url, config, content_type=content_type, headers=header_values)
 
 
 def check_url(

@@ -52,9 +52,9 @@ class Handle:
             >>> running = web.start("dedup", near="jaccard")
             >>> running.cancel()
         """
-        found = self._find(operation)
-        given = read_options(found.options, options, Face.API)
-        return Running(found, self._work(found, observer), given)
+        declared = self._find(operation)
+        chosen_options = read_options(declared.options, options, Face.API)
+        return Running(declared, self._work(declared, observer), chosen_options)
 
     def close(self) -> None:
         """Stops the Spark session, if it was opened here and no other crawl of this process has
@@ -92,10 +92,10 @@ class Handle:
             resources=self._resources,
         )
 
-    def _do(self, command: str, name: str, given: Mapping[str, object]) -> Any:
+    def _do(self, command: str, name: str, arguments: Mapping[str, object]) -> Any:
         """Runs the operation of a method with what it was given."""
         (operation,) = [each for each in operations_of(command) if each.name == name]
-        own = {key: value for key, value in given.items() if key != "self"}
+        own = {key: value for key, value in arguments.items() if key != "self"}
         work = self._work(operation)
         return perform(operation, work, read_options(operation.options, own, Face.API))
 
@@ -122,11 +122,11 @@ class Handle:
             raise UsageError(f"{self!r}: open it again with crawl.open({self.address!r})")
 
 
-def call_function(command: str, name: str, given: Mapping[str, Any]) -> Any:
+def call_function(command: str, name: str, arguments: Mapping[str, Any]) -> Any:
     """Runs an operation that is about no crawl, as a function of the package."""
     from crawl.declared import load_configuration
 
-    own = dict(given)
+    own = dict(arguments)
     config = load_configuration(own.pop("settings"), own.pop("conf"))
     with Handle(None, config, SparkOptions(None, quiet=True)) as handle:
         return handle._do(command, name, own)

@@ -135,24 +135,23 @@ def fetch_one(url: str, config: Config, *, redirects: int) -> FetchedPage:
 
 
 def _fetched(visit: PageVisit) -> FetchedPage:
-    pages = visit.pages
-    last = pages[-1] if pages else None
-    content = last.content if last is not None else None
+    last = visit.pages[-1] if visit.pages else None
+    content = (last.content if last else None) or Content(visit.url, b"")
     rules = visit.rules
-    robots = (
-        "" if rules is None else str(rules.reason if isinstance(rules, Deferred) else rules.basis)
+    basis = (
+        rules.reason if isinstance(rules, Deferred) else rules.basis if rules is not None else ""
     )
     return FetchedPage(
-        url=last.url if last is not None else visit.url,
+        url=last.url if last else visit.url,
         asked=visit.url,
-        status=last.datum.status.label if last is not None else "",
-        code=int(last.datum.metadata.get(CODE_KEY, 0)) if last is not None else 0,
-        content=content.body if content is not None else b"",
-        content_type=content.content_type if content is not None else "",
-        headers=dict(content.headers) if content is not None else {},
-        redirects=tuple(record.url for record in pages[:-1]),
+        status=last.datum.status.label if last else "",
+        code=int(last.datum.metadata.get(CODE_KEY, 0)) if last else 0,
+        content=content.body,
+        content_type=content.content_type,
+        headers=dict(content.headers),
+        redirects=tuple(record.url for record in visit.pages[:-1]),
         reasons=visit.reasons,
-        robots=robots,
+        robots=str(basis),
     )
 
 
@@ -176,18 +175,16 @@ def parse_one(
     return _parsed(documents[0])
 
 
+_AS_CHECKED = (
+    *("url", "status", "message", "title", "text", "main_text"),
+    *("language", "mime_type", "charset", "canonical"),
+)
+"""The fields of a page that was parsed that are those of a document that was checked."""
+
+
 def _parsed(document: CheckedDocument) -> ParsedPage:
     return ParsedPage(
-        url=document.url,
-        status=document.status,
-        message=document.message,
-        title=document.title,
-        text=document.text,
-        main_text=document.main_text,
-        language=document.language,
-        mime_type=document.mime_type,
-        charset=document.charset,
-        canonical=document.canonical,
+        **{name: getattr(document, name) for name in _AS_CHECKED},
         directives=tuple(document.directives.split()),
         metadata=dict(document.metadata),
         links=tuple(

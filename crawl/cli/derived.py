@@ -31,7 +31,7 @@ from crawl.operations.registry import Listed, operations_of
 from crawl.operations.results import Interrupted
 
 _LISTED = "__listed"
-"""Behind the name of an argument that a flag gives, too."""
+"""Ends the name of an option that gives an argument, too."""
 
 
 def command_of(listed: Listed) -> click.Command:
@@ -46,8 +46,8 @@ def command_of(listed: Listed) -> click.Command:
 
 
 def _command(name: str, operations: Sequence[Operation], summary: str) -> click.Command:
-    def call(**given: Any) -> int:
-        return _Call(operations, given).run()
+    def call(**parameters: Any) -> int:
+        return _Call(operations, parameters).run()
 
     return click.Command(
         name,
@@ -103,12 +103,12 @@ def _parameters(operations: Sequence[Operation]) -> Iterator[click.Parameter]:
 
 
 def _parameters_of(field: Field) -> Iterator[click.Parameter]:
-    said = field.option
-    if said.argument:
-        shown = said.metavar or field.name.upper()
+    option = field.option
+    if option.argument:
+        shown = option.metavar or field.name.upper()
         many = field.is_repeatable
         is_required = field.is_required_on(Face.COMMAND_LINE)
-        if not (said.metavar and said.metavar.startswith("[")):
+        if not (option.metavar and option.metavar.startswith("[")):
             shown = shown if is_required else f"[{shown}]"
             shown = f"{shown}..." if many and not shown.endswith("...") else shown
         yield click.Argument(
@@ -116,17 +116,17 @@ def _parameters_of(field: Field) -> Iterator[click.Parameter]:
         )
     if not field.flags:
         return
-    name = field.name + _LISTED if said.argument else field.name
+    name = field.name + _LISTED if option.argument else field.name
     help_text = field.help + _default_text(field)
     if field.is_flag:
         yield click.Option([*field.flags, name], is_flag=True, default=None, help=help_text)
         return
-    metavar = said.metavar or _metavar(field)
+    metavar = option.metavar or _metavar(field)
     yield click.Option(
         [*field.flags, name],
-        type=click.Choice(field.choices) if field.choices and not said.metavar else None,
+        type=click.Choice(field.choices) if field.choices and not option.metavar else None,
         multiple=field.is_repeatable,
-        metavar="NAME[,NAME]" if said.argument and said.commas else metavar,
+        metavar="NAME[,NAME]" if option.argument and option.commas else metavar,
         help=help_text,
     )
 
@@ -155,11 +155,11 @@ def _default_text(field: Field) -> str:
 class _Call:
     """One call of a command."""
 
-    def __init__(self, operations: Sequence[Operation], given: Mapping[str, Any]) -> None:
-        self._face = face_options.Given.of(given)
-        self._address = given.get("crawl_dir") or ""
+    def __init__(self, operations: Sequence[Operation], parameters: Mapping[str, Any]) -> None:
+        self._face = face_options.FaceValues.of(parameters)
+        self._address = parameters.get("crawl_dir") or ""
         self._operations = operations
-        self._words = _words(operations, given)
+        self._words = _words(operations, parameters)
         self._name = click.get_current_context().info_name or ""
 
     def run(self) -> int:
@@ -265,14 +265,14 @@ class _Call:
             yield lines
 
 
-def _words(operations: Sequence[Operation], given: Mapping[str, Any]) -> dict[str, Any]:
+def _words(operations: Sequence[Operation], parameters: Mapping[str, Any]) -> dict[str, Any]:
     """What was given of the operations' options: nothing is None, and arguments are bytes that
     may be no text."""
     words: dict[str, Any] = {}
     for operation in operations:
         for field in operation.fields(Face.COMMAND_LINE):
-            value = given.get(field.name)
-            listed = given.get(field.name + _LISTED)
+            value = parameters.get(field.name)
+            listed = parameters.get(field.name + _LISTED)
             if listed:
                 value = (*(value or ()), *listed)
             if value is None or value == ():

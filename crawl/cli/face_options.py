@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """What was given of them."""
+class FaceValues:
+    """The values that one call gives them."""
 
     overrides: tuple[str, ...] = ()
     conf: str | None = None
@@ -33,10 +33,12 @@ class Given:
     keep_open: bool = False
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Given:
+    def of(cls, parameters: Mapping[str, Any]) -> FaceValues:
         """The values that click read; an operation's own are left out."""
-        values = {name: given[_PREFIX + name] for name in _NAMES if _PREFIX + name in given}
-        if (log_format := given.get(_PREFIX + "log_format")) is not None:
+        values = {
+            name: parameters[_PREFIX + name] for name in _NAMES if _PREFIX + name in parameters
+        }
+        if (log_format := parameters.get(_PREFIX + "log_format")) is not None:
             values["overrides"] = (*values["overrides"], f"log.format={log_format}")
         return cls(**values)
 
@@ -50,8 +52,8 @@ class Given:
 
 
 _PREFIX = "face_"
-"""An operation may have an option of the same name."""
-_NAMES = tuple(Given.__dataclass_fields__)
+"""Begins their names: an operation may have an option of the same name."""
+_NAMES = tuple(FaceValues.__dataclass_fields__)
 
 
 def of(operations: Sequence[Operation]) -> Iterator[click.Option]:
@@ -60,16 +62,18 @@ def of(operations: Sequence[Operation]) -> Iterator[click.Option]:
     if first.due is Due.IN_ROUND:
         yield _flag(
             "--if-due",
-            "For schedulers: whatever was begun is finished before anything new, what is done"
+            help="For schedulers: whatever was begun is finished before anything new, what is done"
             f" already is no fault; exit code {NOTHING_MORE} where nothing more is to be done.",
         )
     elif first.due is Due.IF_ANY:
-        yield _flag("--if-due", "For schedulers: where nothing is left to do, exit code 0.")
+        yield _flag("--if-due", help="For schedulers: where nothing is left to do, exit code 0.")
     if first.streams and "urls" in first.options.__dataclass_fields__:
         yield from _lines()
     yield _flag(
         "--json",
-        "One JSON object per line." if first.streams else "Print the answer as JSON, for programs.",
+        help="One JSON object per line."
+        if first.streams
+        else "Print the answer as JSON, for programs.",
     )
     uses_spark = any(each.uses_spark for each in operations)
     if uses_spark:
@@ -79,13 +83,10 @@ def of(operations: Sequence[Operation]) -> Iterator[click.Option]:
             help="Spark master: local[4], spark://host:7077, yarn, k8s://… (default: local[*]).",
         )
     if uses_spark or any(each.has_progress for each in operations):
-        yield click.Option(
-            ["-q", "--quiet", f"{_PREFIX}quiet"],
-            is_flag=True,
-            help="No progress, only results and errors.",
-        )
-    yield click.Option(
-        ["-D", f"{_PREFIX}overrides"],
+        yield _flag("-q", "--quiet", help="No progress, only results and errors.")
+    yield _option(
+        "-D",
+        name="overrides",
         multiple=True,
         metavar="KEY=VALUE",
         help="Set a property for this run (repeatable); see `crawl showproperties`.",
@@ -106,7 +107,7 @@ def of(operations: Sequence[Operation]) -> Iterator[click.Option]:
 def _lines() -> Iterator[click.Option]:
     from crawl.cli.line_server import LOOPBACK, PATIENCE_SECONDS
 
-    yield _flag("--stdin", "Read URLs from stdin, one per line.")
+    yield _flag("--stdin", help="Read URLs from stdin, one per line.")
     yield _option(
         "--listen",
         type=click.IntRange(0, 65535),
@@ -118,17 +119,18 @@ def _lines() -> Iterator[click.Option]:
         metavar="ADDRESS",
         help=f"With --listen: where (default: {LOOPBACK}, for clients of this machine only).",
     )
-    yield click.Option(
-        ["--keep-client-cnx-open", f"{_PREFIX}keep_open"],
-        is_flag=True,
+    yield _flag(
+        "--keep-client-cnx-open",
+        name="keep_open",
         help="With --listen: answer a client's lines until it goes or is silent for"
         f" {PATIENCE_SECONDS / 60:.0f} minutes, not the first one only.",
     )
 
 
-def _option(flag: str, **others: Any) -> click.Option:
-    return click.Option([flag, _PREFIX + flag.lstrip("-").replace("-", "_")], **others)
+def _option(*flags: str, name: str = "", **others: Any) -> click.Option:
+    """`name`: of its value, where that is not the last flag's."""
+    name = name or flags[-1].lstrip("-").replace("-", "_")
+    return click.Option([*flags, _PREFIX + name], **others)
 
 
-def _flag(flag: str, help: str) -> click.Option:
-    return _option(flag, is_flag=True, help=help)
+_flag = functools.partial(_option, is_flag=True)

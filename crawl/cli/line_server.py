@@ -25,12 +25,12 @@ from crawl.cli.url_lines import stdin_lines
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.operations.interrupt import sigterm_interrupts
 
-LONGEST_LINE = 1 << 16
+MAX_LINE_BYTES = 1 << 16
 MAX_CLIENTS = 64
 LOOPBACK = "127.0.0.1"
 PATIENCE_SECONDS = 300.0
 _AT_ONCE = 1 << 16
-_SHORTEST_WAIT_SECONDS = 0.001
+_MIN_WAIT_SECONDS = 0.001
 _POLL_SECONDS = 0.5
 
 
@@ -158,11 +158,11 @@ class _Client(socketserver.BaseRequestHandler):
         # by then, and not from byte to byte: a slow drip keeps no place taken
         until = time.monotonic() + self.server.patience_seconds
         searched = 0
-        while (end := read.find(b"\n", searched)) < 0 and len(read) <= LONGEST_LINE:
+        while (end := read.find(b"\n", searched)) < 0 and len(read) <= MAX_LINE_BYTES:
             searched = len(read)
-            self.request.settimeout(max(until - time.monotonic(), _SHORTEST_WAIT_SECONDS))
+            self.request.settimeout(max(until - time.monotonic(), _MIN_WAIT_SECONDS))
             received = self.request.recv(_AT_ONCE)
             if not received:
                 return bool(read)  # the last line needs no end
             read += received
-        return 0 <= end <= LONGEST_LINE
+        return 0 <= end <= MAX_LINE_BYTES

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 
 from crawl.errors import UsageError
 
-_LONGEST_LINE = 1 << 20
+_MAX_LINE_BYTES = 1 << 20
 
 
 def stdin_lines() -> Iterator[str]:
     """The lines of stdin as they come."""
     stream = sys.stdin.buffer
     number = 0
-    while line := stream.readline(_LONGEST_LINE + 1):
+    while line := stream.readline(_MAX_LINE_BYTES + 1):
         number += 1
-        if len(line) > _LONGEST_LINE:
-            raise UsageError(f"line {number} of stdin is longer than {_LONGEST_LINE:,} bytes")
+        if len(line) > _MAX_LINE_BYTES:
+            raise UsageError(f"line {number} of stdin is longer than {_MAX_LINE_BYTES:,} bytes")
         yield line.rstrip(b"\r\n").decode("utf-8", "replace")
 
 

@@ -14,7 +14,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.model.report import Report
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.snapshot import Transaction
@@ -37,7 +37,7 @@ class CrawlDbUpdate:
 
     @property
     def phase_result(self) -> PhaseResult:
-        return phase_result(
+        return PhaseResult.of(
             self.report,
             snapshot=self.snapshot.number,
             db_urls=self.snapshot.rows,

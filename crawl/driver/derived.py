@@ -6,7 +6,7 @@ is read. It tells only of what a crawl has: whoever never made a LinkDb is not t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from crawl.driver.behind import BehindTable
@@ -20,6 +20,7 @@ from crawl.model.derived_tables import (
     WEBGRAPH,
     WEBGRAPH_SCORES,
 )
+from crawl.printable import plural
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import last_run
 from crawl.storage.manifest import COUNTED_CRAWLDB, LOOKED_AT, MADE_FROM_WEBGRAPH, Snapshot
@@ -61,118 +62,113 @@ class DerivedFacts:
     runs: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """What phases last worked from, by their names."""
 
+    @property
+    def marked(self) -> int:
+        """The snapshot of the CrawlDb in which dedup last marked pages; 0 where none has."""
+        return self.runs.get("dedup", {}).get("crawldb", 0)
+
 
 def behind(facts: DerivedFacts) -> list[BehindTable]:
     """The tables that are behind, each after what it builds on."""
-    return [
-        BehindTable(*row)
-        for row in (
-            *_by_segments("the LinkDb", "invertlinks", facts.linkdb, facts.parsed),
-            *_by_segments("the link graph", "webgraph", facts.webgraph, facts.parsed),
-            *_linkrank(facts),
-            *_hostgraph("the graph of hosts", facts.hostgraph, facts.webgraph),
-            *_hostgraph("the graph of domains", facts.domaingraph, facts.webgraph, "domain"),
-            *_scoreupdater(facts),
-            *_dedup(facts),
-            *_hostdb(facts),
-            *_index(facts),
-            *_clean(facts),
-        )
-    ]
+    webgraph, by_domain = facts.webgraph, ("--group", "domain")
+    tables = (
+        BehindTable("the LinkDb", "invertlinks", _lack(facts.linkdb, facts.parsed, "parsed")),
+        BehindTable("the link graph", "webgraph", _lack(webgraph, facts.parsed, "parsed")),
+        BehindTable("the rank of pages", "linkrank", _linkrank(facts)),
+        BehindTable("the graph of hosts", "hostgraph", _hostgraph(facts.hostgraph, webgraph)),
+        BehindTable(
+            "the graph of domains", "hostgraph", _hostgraph(facts.domaingraph, webgraph), by_domain
+        ),
+        BehindTable("the CrawlDb's scores", "scoreupdater", _scoreupdater(facts)),
+        BehindTable("dedup", "dedup", _dedup(facts)),
+        BehindTable("the HostDb", "updatehostdb", _hostdb(facts)),
+        BehindTable("the index", "index", _index(facts)),
+        BehindTable("the index's clean-up", "clean", _clean(facts)),
+    )
+    return [each for each in tables if each.reason]
 
 
-_Found = Iterator[tuple[str, str, str] | tuple[str, str, str, tuple[str, ...]]]
+# Why a table is behind; empty where it is not, or where there is none.
 
 
-def _by_segments(
-    name: str, step: str, table: TableFacts | None, segments: frozenset[str]
-) -> _Found:
+def _lack(table: TableFacts | None, segments: frozenset[str], state: str) -> str:
     missing = len(segments - table.applied.keys()) if table else 0
-    if missing:
-        yield name, step, f"{_segments(missing)} parsed since"
+    return f"{plural(missing, 'segment')} {state} since" if missing else ""
 
 
-def _linkrank(facts: DerivedFacts) -> _Found:
-    if facts.webgraph is not None and "linkrank" in facts.runs and not facts.has_scores:
-        new = facts.webgraph.since(facts.runs["linkrank"].get(WEBGRAPH.name, 0))
-        yield "the rank of pages", "linkrank", f"the link graph took in {_segments(new)} since"
+def _linkrank(facts: DerivedFacts) -> str:
+    if facts.webgraph is None or "linkrank" not in facts.runs or facts.has_scores:
+        return ""
+    new = facts.webgraph.since(facts.runs["linkrank"].get(WEBGRAPH.name, 0))
+    return f"the link graph took in {plural(new, 'segment')} since"
 
 
-def _hostgraph(
-    name: str, graph: TableFacts | None, webgraph: TableFacts | None, group: str = ""
-) -> _Found:
+def _hostgraph(graph: TableFacts | None, webgraph: TableFacts | None) -> str:
     if graph is None or webgraph is None or graph.made_from is None:
-        return
-    new = webgraph.since(graph.made_from)
-    if new:
-        options = ("--group", group) if group else ()
-        yield name, "hostgraph", f"the link graph took in {_segments(new)} since", options
+        return ""
+    return _growth("the link graph", webgraph, graph.made_from)
 
 
-def _scoreupdater(facts: DerivedFacts) -> _Found:
+def _scoreupdater(facts: DerivedFacts) -> str:
     run = facts.runs.get("scoreupdater")
     if run is None or facts.crawldb is None:
-        return
+        return ""
     ranked = facts.runs.get("linkrank", {}).get(WEBGRAPH.name, 0)
     if ranked > run.get(WEBGRAPH.name, 0):
-        yield "the CrawlDb's scores", "scoreupdater", "pages were ranked anew since"
-    elif _is_rolled_back(facts.crawldb, run):
-        yield "the CrawlDb's scores", "scoreupdater", "the CrawlDb was rolled back since"
+        return "pages were ranked anew since"
+    return _rollback(facts.crawldb, run)
 
 
-def _dedup(facts: DerivedFacts) -> _Found:
+def _dedup(facts: DerivedFacts) -> str:
     run, crawldb = facts.runs.get("dedup"), facts.crawldb
     if run is None or crawldb is None:
-        return
-    new = crawldb.since(run.get("crawldb", 0))
-    if new:
-        yield "dedup", "dedup", f"the CrawlDb took in {_segments(new)} since"
-    elif _is_rolled_back(crawldb, run):
-        yield "dedup", "dedup", "the CrawlDb was rolled back since"
+        return ""
+    return _growth("the CrawlDb", crawldb, run.get("crawldb", 0)) or _rollback(crawldb, run)
 
 
-def _hostdb(facts: DerivedFacts) -> _Found:
-    hostdb = facts.hostdb
-    if hostdb is None:
-        return
-    missing = len(facts.fetched - hostdb.applied.keys())
-    if missing:
-        yield "the HostDb", "updatehostdb", f"{_segments(missing)} fetched since"
-    elif facts.crawldb is not None and hostdb.made_from is not None:
-        new = facts.crawldb.since(hostdb.made_from)
-        marked = facts.runs.get("dedup", {}).get("crawldb", 0)
-        if new:
-            yield "the HostDb", "updatehostdb", f"the CrawlDb took in {_segments(new)} since"
-        elif marked > hostdb.made_from:
-            yield "the HostDb", "updatehostdb", "dedup marked pages since"
+def _hostdb(facts: DerivedFacts) -> str:
+    lack = _lack(facts.hostdb, facts.fetched, "fetched")
+    if lack or facts.hostdb is None or facts.hostdb.made_from is None:
+        return lack
+    return _crawldb_changes(facts, facts.hostdb.made_from)
 
 
-def _index(facts: DerivedFacts) -> _Found:
+def _index(facts: DerivedFacts) -> str:
     if facts.index is None or facts.crawldb is None:
-        return
+        return ""
     # of a segment that the CrawlDb does not have some pages have to wait for it
     missing = len((facts.parsed & facts.crawldb.applied.keys()) - facts.index.applied.keys())
-    if missing:
-        yield "the index", "index", f"{_segments(missing)} of pages are not in it"
+    return f"{plural(missing, 'segment')} of pages are not in it" if missing else ""
 
 
-def _clean(facts: DerivedFacts) -> _Found:
+def _clean(facts: DerivedFacts) -> str:
     """Documents may be of pages that are gone, or duplicates, since."""
     if facts.index is None or facts.crawldb is None:
-        return
-    marked = facts.runs.get("dedup", {}).get("crawldb", 0)
-    cleaned = facts.runs.get("clean", {}).get("crawldb")
-    if (
-        cleaned is None
-    ):  # by whom nobody cleans, new documents are told from duplicates all the same
-        if facts.index.made_from is not None and marked > facts.index.made_from:
-            yield "the index's clean-up", "clean", "dedup marked pages since they were indexed"
-        return
-    new = facts.crawldb.since(cleaned)
-    if new:
-        yield "the index's clean-up", "clean", f"the CrawlDb took in {_segments(new)} since"
-    elif marked > cleaned:
-        yield "the index's clean-up", "clean", "dedup marked pages since"
+        return ""
+    cleaned, indexed = facts.runs.get("clean", {}).get("crawldb"), facts.index.made_from
+    if cleaned is not None:
+        return _crawldb_changes(facts, cleaned)
+    # by whom nobody cleans, new documents are told from duplicates all the same
+    is_marked = indexed is not None and facts.marked > indexed
+    return "dedup marked pages since they were indexed" if is_marked else ""
+
+
+def _growth(name: str, table: TableFacts, number: int) -> str:
+    new = table.since(number)
+    return f"{name} took in {plural(new, 'segment')} since" if new else ""
+
+
+def _rollback(crawldb: TableFacts, run: Mapping[str, int]) -> str:
+    is_older = crawldb.number < run.get("crawldb", 0)
+    return "the CrawlDb was rolled back since" if is_older else ""
+
+
+def _crawldb_changes(facts: DerivedFacts, number: int) -> str:
+    """What has happened to the CrawlDb since that snapshot of it."""
+    if facts.crawldb is None:
+        return ""
+    marked = "dedup marked pages since" if facts.marked > number else ""
+    return _growth("the CrawlDb", facts.crawldb, number) or marked
 
 
 def is_up_to_date(step: str, facts: DerivedFacts) -> bool:
@@ -189,14 +185,6 @@ def is_up_to_date(step: str, facts: DerivedFacts) -> bool:
     if not is_made.get(step, False):
         return False
     return all(each.step != step or each.options for each in behind(facts))
-
-
-def _is_rolled_back(crawldb: TableFacts, run: Mapping[str, int]) -> bool:
-    return crawldb.number < run.get("crawldb", 0)
-
-
-def _segments(count: int) -> str:
-    return "1 segment" if count == 1 else f"{count:,} segments"
 
 
 def read_facts(crawl_dir: CrawlDir) -> DerivedFacts:

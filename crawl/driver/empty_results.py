@@ -111,8 +111,8 @@ def fetch_remarks(address: str, counters: Counters) -> list[str]:
 def _answered(answer: str) -> str:
     """What a server's answer, by the name under which it is counted, is called as a cause."""
     is_code = answer.startswith("http_")
-    said = answer.removeprefix("http_") if is_code else answer.replace("_", " ")
-    return f"their servers, which answered {said}" if is_code else f"their servers: {said}"
+    words = answer.removeprefix("http_") if is_code else answer.replace("_", " ")
+    return f"their servers, which answered {words}" if is_code else f"their servers: {words}"
 
 
 def parse_remarks(address: str, segment: str, counters: Counters) -> list[str]:

@@ -29,24 +29,24 @@ from crawl.telemetry.costs import cost_account
 from crawl.telemetry.meter import Meter
 
 P = ParamSpec("P")
-Done = TypeVar("Done")
+Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
 
 
-def observed(phase: str) -> Callable[[Callable[P, Done]], Callable[P, Done]]:
+def observed(phase: str) -> Callable[[Callable[P, Result]], Callable[P, Result]]:
     """Wraps a function with arguments `runner`, `crawl_dir` and `clock`, whose result may have
     a `report`, a `snapshot` and segments."""
 
-    def around(run: Callable[P, Done]) -> Callable[P, Done]:
+    def around(run: Callable[P, Result]) -> Callable[P, Result]:
         signature = inspect.signature(run)
 
         @functools.wraps(run)
-        def watched(*args: P.args, **kwargs: P.kwargs) -> Done:
-            given = signature.bind(*args, **kwargs).arguments
-            crawl_dir: CrawlDir = given["crawl_dir"]
+        def watched(*args: P.args, **kwargs: P.kwargs) -> Result:
+            arguments = signature.bind(*args, **kwargs).arguments
+            crawl_dir: CrawlDir = arguments["crawl_dir"]
             observer = _PhaseObserver(
-                phase, crawl_dir, given["runner"], given["clock"], ambient.meter()
+                phase, crawl_dir, arguments["runner"], arguments["clock"], ambient.meter()
             )
             with (
                 in_context(phase=phase, crawl=crawl_dir.address),

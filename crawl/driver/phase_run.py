@@ -13,7 +13,7 @@ from crawl.config.properties import CRAWLDB_SNAPSHOTS_KEEP
 from crawl.driver.prechecks import require_unlocked
 from crawl.driver.timing import timed
 from crawl.model.report import Report
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult
 from crawl.operations.work import Work
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
@@ -46,7 +46,7 @@ class Published:
 
     def result(self, *remarks: str) -> PhaseResult:
         """As an operation brings it, with further remarks behind those of the driver."""
-        return phase_result(
+        return PhaseResult.of(
             self.report,
             snapshot=self.state.number,
             segments=self.segments,
@@ -104,6 +104,18 @@ class PhaseRun:
             applying=applying,
             attached=attached,
         )
+
+
+def read_crawldb(
+    work: Work, read: Callable[[Runner, Snapshot], Result], number: int | None
+) -> Result:
+    """What `read` makes of the CrawlDb's current state, or of the snapshot of that number."""
+
+    def read_state(state: Snapshot) -> Result:
+        with work.runner(rows=state.rows) as runner:
+            return read(runner, state)
+
+    return work.directory.reading(read_state, number)
 
 
 def run_when_free(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, get_args, get_type_hints
 
 import msgspec
 
@@ -39,7 +40,7 @@ class Due(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What a result is shown for."""
+    """The call whose result is shown."""
 
     options: Any
     config: Config
@@ -59,6 +60,16 @@ def done_well(result: Any, asked: Asked) -> int:
     return 0
 
 
+def driver_check(package: str | None) -> Callable[[Config, Any], None]:
+    """The `check` of a phase's driver, the module `run` of its package, which is imported when it
+    is asked."""
+
+    def check(config: Config, options: Any) -> None:
+        import_module(f"{package}.run").check(config, options)
+
+    return check
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """A capability: what may be asked, what is done, what comes out, and how that is shown.
@@ -67,13 +78,9 @@ class Operation:
     """
 
     name: str
-    options: type[Any]
-    """A frozen dataclass whose fields are options (options.py)."""
-    result: Any
-    """The type of what `run` returns: plain data. Of an operation that `streams`, of one answer."""
     run: Callable[[Work, Any], Any]
-    """Does it. What is wrong, with the options or the crawl, is a CrawlError, raised before
-    anything slow is started."""
+    """Does it. Its signature tells what may be asked and what comes out. What is wrong, with the
+    options or the crawl, is a CrawlError, raised before anything slow is started."""
     help: str
     """What it does, in paragraphs parted by empty lines, for the users of every face."""
     render: Callable[[Any, Asked], View]
@@ -84,6 +91,12 @@ class Operation:
     """Command lines."""
     calls: Sequence[str] = ()
     """The same in Python."""
+    options: Any = None
+    """A frozen dataclass whose fields are options (options.py); by default the type of what `run`
+    is given."""
+    result: Any = None
+    """The type of the result, plain data; by default what `run` says that it returns. Of an
+    operation that `streams`, the type of one answer."""
     check: Callable[[Config, Any], None] | None = None
     """Raises what is wrong with options and settings, without a look at the crawl; whoever plans to
     run it later asks."""
@@ -111,6 +124,14 @@ class Operation:
     """The word behind the command, where that is a group of commands."""
     method: str | None = None
     """Its name in the API, where that is not its own; empty: it is not in the API."""
+
+    def __post_init__(self) -> None:
+        """Takes from the signature of `run` what was not declared besides."""
+        if self.options is None or self.result is None:
+            _, options, result = get_type_hints(self.run).values()
+            result = get_args(result)[0] if self.streams else result
+            object.__setattr__(self, "options", self.options or options)
+            object.__setattr__(self, "result", self.result or result)
 
     @property
     def command_name(self) -> str:

@@ -83,6 +83,12 @@ def selector(help: str, **about: Any) -> Meta:
     return option(help, selects=True, faces=Face.COMMAND_LINE, **about)
 
 
+def subject(help: str, *flags: str, **about: Any) -> Meta:
+    """What an operation is about, such as a URL: positional in the API; on the command line it is
+    the option by which a command of several operations means this one."""
+    return option(help, *flags, positional=True, selects=True, **about)
+
+
 StealLock = Annotated[bool, option("Take the lock even if its owner seems to be alive.")]
 Segments = Annotated[
     tuple[str, ...],
@@ -203,17 +209,17 @@ def _field(each: dataclasses.Field[Any], hint: Any) -> Field:
 
 
 def read_options(
-    options: type[Options], given: Mapping[str, object], face: Face, *, is_text: bool = False
+    options: type[Options], arguments: Mapping[str, object], face: Face, *, is_text: bool = False
 ) -> Options:
     """The options that were given, checked; what is wrong with one is a UsageError, which says the
     same to the users of every face. `is_text`: values are words of a command line."""
     fields = {field.name: field for field in fields_of(options) if field.is_on(face)}
-    for name in given:
+    for name in arguments:
         if name not in fields:
             raise UsageError(f"no option {name!r}{did_you_mean(name, fields)}")
     values = {
         name: read_value(fields[name], value, face, is_text=is_text)
-        for name, value in given.items()
+        for name, value in arguments.items()
     }
     for name, field in fields.items():
         if field.is_required_on(face) and name not in values:

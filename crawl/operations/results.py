@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Self
 
 from crawl.counters import Counters
 from crawl.model.report import Report
@@ -36,6 +36,26 @@ class PhaseResult:
     report: Mapping[str, Any] = field(default_factory=dict, repr=False)
     """The whole report, as it is stored beside what the phase wrote."""
 
+    @classmethod
+    def of(
+        cls,
+        report: Report,
+        *,
+        segments: tuple[str, ...] = (),
+        remarks: Iterable[str | None] = (),
+        **others: Any,
+    ) -> Self:
+        """The result of a phase by its report; `others` are the fields that no report tells of."""
+        return cls(
+            phase=report.phase,
+            counters=Counters(report.counters),
+            seconds=dict(report.durations_s),
+            segments=segments,
+            remarks=tuple(filter(None, remarks)),
+            report=report.as_dict(),
+            **others,
+        )
+
     def _repr_html_(self) -> str:
         return html_table(self.phase, ["what", "count"], sorted(self.counters.items()))
 
@@ -47,46 +67,6 @@ class Interrupted(KeyboardInterrupt):
         super().__init__(message)
         self.result = result
         """What was done until then; None where that is not known."""
-
-
-class ReportedFields(TypedDict):
-    """What every result takes from a report."""
-
-    phase: str
-    counters: Counters
-    seconds: Mapping[str, float]
-    segments: tuple[str, ...]
-    remarks: tuple[str, ...]
-    report: Mapping[str, Any]
-
-
-def reported(
-    report: Report, segments: tuple[str, ...] = (), remarks: tuple[str | None, ...] = ()
-) -> ReportedFields:
-    """The fields of any result by the phase's report."""
-    return ReportedFields(
-        phase=report.phase,
-        counters=Counters(report.counters),
-        seconds=dict(report.durations_s),
-        segments=segments,
-        remarks=tuple(line for line in remarks if line),
-        report=report.as_dict(),
-    )
-
-
-def phase_result(
-    report: Report,
-    *,
-    snapshot: int | None = None,
-    db_urls: int | None = None,
-    segments: tuple[str, ...] = (),
-    complete: bool = True,
-    remarks: tuple[str | None, ...] = (),
-) -> PhaseResult:
-    """The result of a phase by its report."""
-    return PhaseResult(
-        **reported(report, segments, remarks), snapshot=snapshot, db_urls=db_urls, complete=complete
-    )
 
 
 def report_values(*names: str) -> Callable[[PhaseResult, Asked], dict[str, Any]]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from crawl.clock import moment
+from crawl.operations.operation import Asked
 from crawl.operations.results import PhaseResult
+from crawl.operations.view import Note
+from crawl.printable import plural
 
 
 def counter_rows(counters: Mapping[str, int], families: Sequence[str]) -> list[list[object]]:
@@ -28,6 +31,18 @@ def reason_rows(result: PhaseResult, families: tuple[str, ...]) -> list[list[obj
         for name, count in sorted(result.counters.items())
         if count and name.startswith(families)
     ]
+
+
+def segments_text(result: PhaseResult) -> str:
+    """The segments that a phase took in: how many, and their names."""
+    return f"{plural(len(result.segments), 'segment')}: {', '.join(result.segments)}"
+
+
+def crawldb_note(result: PhaseResult, asked: Asked) -> Note:
+    """Which state the CrawlDb is in now, and how large it is."""
+    return Note(
+        f"{asked.address}/crawldb is now snapshot {result.snapshot} with {result.db_urls:,} URLs"
+    )
 
 
 def waiting_hosts_text(hosts: int, until: str) -> str:

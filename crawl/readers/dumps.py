@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from msgspec import Meta
 
 from crawl.errors import UsageError
-from crawl.operations.options import option
+from crawl.operations.options import option, subject
 from crawl.operations.work import Work
 
 if TYPE_CHECKING:
@@ -28,8 +28,7 @@ Overwrite = Annotated[bool, option("With --dump: replace an older dump in FOLDER
 
 def dump_folder(rows: str) -> Meta:
     """The option by which a dump is meant: the folder that the rows go to."""
-    about = f"Write {rows} to a new folder."
-    return option(about, "--dump", metavar="FOLDER", positional=True, selects=True)
+    return subject(f"Write {rows} to a new folder.", "--dump", metavar="FOLDER")
 
 
 def checked_regex(regex: str | None) -> str | None:

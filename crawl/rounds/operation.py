@@ -169,8 +169,6 @@ def render_plan(steps: list[PlannedStep], asked: Asked) -> View:
 OPERATIONS = (
     Operation(
         name="run",
-        options=RunOptions,
-        result=RunResult,
         run=run,
         render=render,
         values=values,
@@ -209,8 +207,6 @@ OPERATIONS = (
     Operation(
         name="plan_rounds",
         command="run",
-        options=PlanOptions,
-        result=list[PlannedStep],
         run=plan,
         render=render_plan,
         values=lambda steps, asked: [asdict(each) for each in steps],

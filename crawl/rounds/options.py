@@ -12,7 +12,7 @@ from typing import Annotated
 
 from msgspec import Meta
 
-from crawl.clock import LONGEST_LOOK_DAYS
+from crawl.clock import MAX_LOOK_DAYS
 from crawl.operations.options import Face, NumFetchers, Positive, StealLock, option, selector
 from crawl.rounds.steps import AFTER_ROUNDS, UNBOUNDED, LoopOptions, RoundOptions
 
@@ -59,7 +59,7 @@ class RunOptions:
         ),
     ] = None
     add_days: Annotated[
-        Annotated[float, Meta(ge=0, le=LONGEST_LOOK_DAYS)],
+        Annotated[float, Meta(ge=0, le=MAX_LOOK_DAYS)],
         option("Fetch also what becomes due within this many days, each URL once.", metavar="N"),
     ] = 0.0
     wait: Annotated[

@@ -152,8 +152,6 @@ def render(result: DemoResult, asked: Asked) -> View:
 OPERATION = Operation(
     name="demo",
     method="",
-    options=DemoOptions,
-    result=DemoResult,
     run=run,
     render=render,
     place=Place.NOWHERE,

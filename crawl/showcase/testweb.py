@@ -146,8 +146,8 @@ def _visitors(log: list[LogEntry], web: Web) -> dict[str, dict[str, float | None
     }
 
 
-def _shortest(found: Sequence[RequestGap]) -> float | None:
-    return round(found[0].seconds, 3) if found else None
+def _shortest(gaps: Sequence[RequestGap]) -> float | None:
+    return round(gaps[0].seconds, 3) if gaps else None
 
 
 def render(answer: ServedWeb, asked: Asked) -> View:
@@ -184,8 +184,6 @@ OPERATIONS = (
     Operation(
         name="testweb",
         method="",
-        options=TestwebOptions,
-        result=ServedWeb,
         run=run,
         render=render,
         values=values,
@@ -208,8 +206,6 @@ OPERATIONS = (
         name="wicked_routes",
         command="testweb",
         method="",
-        options=WickedTableOptions,
-        result=str,
         run=run_table,
         render=lambda table, asked: [Line(table)],
         place=Place.NOWHERE,

@@ -56,22 +56,24 @@ def _topics() -> list[type]:
 
 def result_types() -> list[type]:
     """The classes of ours that methods return, and that these lead to."""
-    found: dict[str, type] = {}
+    types: dict[str, type] = {}
     waiting = [each for _, each in public_callables()]
     while waiting:
         each = waiting.pop(0)
         for kind in _named_in(each):
-            if kind.__name__ not in found and kind is not crawl.Crawl:
-                found[kind.__name__] = kind
+            if kind.__name__ not in types and kind is not crawl.Crawl:
+                types[kind.__name__] = kind
                 waiting.extend(method for _, method in _methods(kind))
                 waiting.extend([kind] if dataclasses.is_dataclass(kind) else [])
-    return [found[name] for name in sorted(found)]
+    return [types[name] for name in sorted(types)]
 
 
 def _functions() -> list[Any]:
     """The public functions, in the order of the source."""
-    found = [getattr(crawl, name) for name in crawl.__all__]
-    return sorted(filter(inspect.isfunction, found), key=lambda each: each.__code__.co_firstlineno)
+    functions = [getattr(crawl, name) for name in crawl.__all__]
+    return sorted(
+        filter(inspect.isfunction, functions), key=lambda each: each.__code__.co_firstlineno
+    )
 
 
 def _named_in(each: Any) -> Iterator[type]:
@@ -136,15 +138,15 @@ def _callable(name: str, each: Any) -> str:
 
 def docstring(text: str) -> str:
     """A docstring as Markdown: paragraphs, and examples as blocks."""
-    found: list[str] = []
+    parts: list[str] = []
     for paragraph in re.split(r"\n\s*\n", text):
         lines = inspect.cleandoc(paragraph).splitlines()
         if lines and lines[0].startswith(">>>"):
             typed = [re.sub(r"^(>>>|\.\.\.) ?", "", line) for line in lines]
-            found.append(block("\n".join(typed), "python"))
+            parts.append(block("\n".join(typed), "python"))
         else:
-            found.append(prose(" ".join(lines)) + "\n")
-    return "\n".join(found)
+            parts.append(prose(" ".join(lines)) + "\n")
+    return "\n".join(parts)
 
 
 def _result(kind: type) -> str:

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 def texts_below(body: list[ast.stmt]) -> dict[str, str]:
     """By the name that is assigned, the text below the assignment."""
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     for statement, following in pairwise(body):
         if isinstance(statement, ast.Assign):
             target = statement.targets[0]
@@ -22,5 +22,5 @@ def texts_below(body: list[ast.stmt]) -> dict[str, str]:
             and isinstance(following.value, ast.Constant)
             and isinstance(following.value.value, str)
         ):
-            found[target.id] = following.value.value
-    return found
+            texts[target.id] = following.value.value
+    return texts

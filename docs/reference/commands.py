@@ -48,16 +48,16 @@ def _command(command: click.Command, context: click.Context, heading: str) -> st
 
 def help_text(text: str) -> str:
     """The help of a command: paragraphs, and examples as a block."""
-    found: list[str] = []
+    parts: list[str] = []
     for paragraph in re.split(r"\n\s*\n", inspect.cleandoc(text)):
         if not paragraph.startswith("\b"):
-            found.append(prose(" ".join(paragraph.split())) + "\n")
+            parts.append(prose(" ".join(paragraph.split())) + "\n")
             continue
         lines = paragraph.splitlines()[1:]
         if lines[0].strip().endswith(":"):
-            found.append(lines.pop(0).strip() + "\n")
-        found.append(block(inspect.cleandoc("\n".join(lines)), "sh"))
-    return "\n".join(found)
+            parts.append(lines.pop(0).strip() + "\n")
+        parts.append(block(inspect.cleandoc("\n".join(lines)), "sh"))
+    return "\n".join(parts)
 
 
 def _usage(command: click.Command, context: click.Context) -> str:

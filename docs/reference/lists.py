@@ -61,12 +61,12 @@ def plugins_page() -> str:
         " [how to write one](../how-to/plugin.md).\n",
     ]
     for each in INTERFACES:
-        found = available(each.name)
-        if not found:
+        plugins = available(each.name)
+        if not plugins:
             continue
         parts.append(f"## {each.name}\n")
         parts.append(f"{sentence(each.about)} Property: {code(each.setting)}.\n")
-        rows = [(code(name), _first_line(plugin.load())) for name, plugin in found.items()]
+        rows = [(code(name), _first_line(plugin.load())) for name, plugin in plugins.items()]
         parts.append(table(["plugin", "what it does"], rows))
     return "\n".join(parts)
 

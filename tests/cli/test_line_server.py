@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.cli.line_server import LONGEST_LINE, MAX_CLIENTS, LineServer, Listen, started
+from crawl.cli.line_server import MAX_CLIENTS, MAX_LINE_BYTES, LineServer, Listen, started
 from crawl.errors import EnvironmentFault
 from crawl.synthetic.web import PageKind, Settings, Web, before_robots, concurrency, gaps, running
 from tests.cli.calling import Caller
@@ -106,7 +106,7 @@ def test_clients_at_once_get_their_own_answers() -> None:
 
 
 def test_a_line_has_a_longest_length() -> None:
-    longest = b"x" * LONGEST_LINE
+    longest = b"x" * MAX_LINE_BYTES
     with shouting(Listen(0, keep_open=True)) as server:
         assert asked(server.name, longest + b"\n") == longest.upper() + b"\n"
         assert asked(server.name, b"a\n" + longest + b"y\nb\n").split() in ([b"A"], [])

@@ -17,7 +17,7 @@ from crawl.cli.terminal import print_view
 from crawl.config import Config
 from crawl.model.status import Status
 from crawl.operations.operation import Asked
-from crawl.operations.results import phase_result
+from crawl.operations.results import PhaseResult
 from crawl.phases.updatedb import run as updatedb
 from crawl.phases.updatedb.operation import render
 from crawl.phases.updatedb.options import UpdateDbOptions
@@ -142,7 +142,7 @@ def test_updatedb_accounts_for_every_url(
     links = [(url, datum(status=Status.LINKED)) for url in [*urls[8:12], "http://new.org/"]]
     make_segment(directory, "20260101000000", visits, links)
     done = updatedb.run(InProcess(), directory, Config(), UpdateDbOptions(), SetClock(NOW))
-    result = phase_result(
+    result = PhaseResult.of(
         done.report, snapshot=2, db_urls=done.snapshot.rows, segments=done.segments
     )
     print_view("updatedb", render(result, Asked(UpdateDbOptions(), Config(), "c")))

@@ -144,4 +144,5 @@ def test_all_other_jobs_run_too(rounds: Rounds, yarn: YarnCluster) -> None:
     known, _ = rounds.state
     jobs.assert_done(known)
     in_rounds = {"run", "generate", "fetch", "parse", "updatedb"}
-    assert {path.stem for path in (ROOT / "jobs").glob("*.py")} == in_rounds | jobs.said.keys()
+    names = {path.stem for path in (ROOT / "jobs").glob("*.py")} - {"nutria"}
+    assert names == in_rounds | jobs.said.keys()

@@ -210,7 +210,9 @@ CASES = [
     ),
     Case("index", ("index.tasks.keys",), _indexed, lambda folder, call: _index(folder), _documents),
     Case("clean", ("clean",), _indexed_and_gone, lambda folder, call: _clean(folder), _documents),
-    Case("export", ("index.tasks.keys",), _indexed, lambda folder, call: _export(folder), _exported),
+    Case(
+        "export", ("index.tasks.keys",), _indexed, lambda folder, call: _export(folder), _exported
+    ),
     Case(
         "sitemap",
         ("sitemap", "sitemap.waves", "sitemap.states"),

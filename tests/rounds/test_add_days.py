@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.clock import LONGEST_LOOK_DAYS
+from crawl.clock import MAX_LOOK_DAYS
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.model.hosts import HostState
@@ -113,15 +113,15 @@ def test_looking_ahead_is_for_a_crawl_that_ends() -> None:
     assert RunOptions(wait="60", add_days=0).loop().wait_s == 60
     with pytest.raises(UsageError, match=r"--add-days and --wait exclude each other"):
         RunOptions(wait="60", add_days=7).loop()
-    for days in (-1, math.nan, math.inf, 1e308, LONGEST_LOOK_DAYS + 1):
+    for days in (-1, math.nan, math.inf, 1e308, MAX_LOOK_DAYS + 1):
         with pytest.raises(UsageError, match="add_days: expected a number from 0 to 1,000,000"):
             read_options(RunOptions, {"add_days": days}, Face.API)
 
 
 def test_no_look_ahead_is_longer_than_moments_can_be_told() -> None:
-    for days in (math.nan, -math.inf, 1e308, LONGEST_LOOK_DAYS + 1):
+    for days in (math.nan, -math.inf, 1e308, MAX_LOOK_DAYS + 1):
         with pytest.raises(
             UsageError, match="--add-days: give a number of days, at most 1,000,000"
         ):
             generate.check(Config.of({}), GenerateOptions(add_days=days))
-    generate.check(Config.of({}), GenerateOptions(add_days=LONGEST_LOOK_DAYS))
+    generate.check(Config.of({}), GenerateOptions(add_days=MAX_LOOK_DAYS))

@@ -173,7 +173,6 @@ OPERATIONS = (
             "crawl check mycrawl --deep --json",
             "crawl check mycrawl --deep --repair",
         ),
-        options=CheckOptions,
         result=list[dict[str, str]],
         run=run_check,
         render=render_check,
@@ -189,7 +188,6 @@ OPERATIONS = (
     Operation(
         name="repair",
         command="check",
-        options=RepairOptions,
         result=list[str],
         run=run_repair,
         render=render_repair,

@@ -4,17 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.config import Config
-from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.operation import Asked, Due, Operation, driver_check
 from crawl.operations.work import Work
 from crawl.phases.clean.options import CleanOptions
 from crawl.phases.index.shown import IndexingResult, indexing_result, render
-
-
-def check(config: Config, options: CleanOptions) -> None:
-    from crawl.phases.clean import run as driver
-
-    driver.check(config, options)
 
 
 def run(work: Work, options: CleanOptions) -> IndexingResult:
@@ -46,10 +39,8 @@ def values(result: IndexingResult, asked: Asked) -> dict[str, Any]:
 
 OPERATION = Operation(
     name="clean",
-    options=CleanOptions,
-    result=IndexingResult,
     run=run,
-    check=check,
+    check=driver_check(__package__),
     render=render,
     values=values,
     uses_spark=True,

@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, reported
+from crawl.operations.results import PhaseResult
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Line, Note, Part, Table, View
 from crawl.operations.work import Work
 from crawl.phases.dedup.options import DedupOptions
 from crawl.phases.dedup.values import DuplicateGroup, PagePair
-from crawl.printable import CELL, printable
+from crawl.printable import CELL, plural, printable
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +38,9 @@ def run(work: Work, options: DedupOptions) -> DuplicatesResult:
     marked = run_when_free(work, options, work.directory.crawldb.folder, driver.run)
     if options.report is not None:
         group_files.write_groups(options.report, marked.groups, marked.report.counters["groups"])
-    return DuplicatesResult(
-        **reported(marked.report, remarks=(marked.took_over,)),
+    return DuplicatesResult.of(
+        marked.report,
+        remarks=(marked.took_over,),
         snapshot=marked.snapshot.number,
         db_urls=marked.snapshot.rows,
         groups=marked.groups,
@@ -114,9 +115,8 @@ def _outcome(result: DuplicatesResult, asked: Asked) -> str:
 def _file_text(file: str, result: DuplicatesResult) -> str:
     in_file, total = len(result.groups), result.counters["groups"]
     groups, urls = total - in_file, sum(group.left_out for group in result.groups)
-    some, addresses = "group" if groups == 1 else "groups", "URL" if urls == 1 else "URLs"
-    left_out = [f"{groups:,} smaller {some} (--groups)"] if groups else []
-    left_out += [f"{urls:,} {addresses} of those in it (--urls)"] if urls else []
+    left_out = [f"{plural(groups, 'smaller group')} (--groups)"] if groups else []
+    left_out += [f"{plural(urls, 'URL')} of those in it (--urls)"] if urls else []
     return f"{in_file:,} of {total:,} groups in {file}" + (
         f"; left out: {' and '.join(left_out)}" if left_out else ""
     )
@@ -126,8 +126,6 @@ _FAMILIES = ("records", "groups", "duplicates")
 
 OPERATION = Operation(
     name="dedup",
-    options=DedupOptions,
-    result=DuplicatesResult,
     run=run,
     render=render,
     values=values,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.view import Note, Part, Table, View
@@ -11,25 +11,21 @@ from crawl.operations.work import Work
 from crawl.phases.dust.options import DustOptions
 from crawl.phases.dust.rules import RuleEvidence
 
-if TYPE_CHECKING:
-    from crawl.phases.dust.run import DustResult
-    from crawl.storage.manifest import Snapshot
-
 NOTHING_FOUND = 1
 
 
 def run(work: Work, options: DustOptions) -> dict[str, Any]:
+    from crawl.driver.phase_run import read_crawldb
     from crawl.phases.dust import run as driver
 
     if options.apply is not None:
         driver.check_file(options.apply)
     hosts = [host.lower() for host in options.hosts]
-
-    def learn(state: Snapshot) -> DustResult:
-        with work.runner(rows=state.rows) as runner:
-            return driver.run(runner, work.directory, state, options.bounds, hosts)
-
-    learnt = work.directory.reading(learn, options.snapshot)
+    learnt = read_crawldb(
+        work,
+        lambda runner, state: driver.run(runner, work.directory, state, options.bounds, hosts),
+        options.snapshot,
+    )
     answer: dict[str, Any] = {
         "pages": learnt.pages,
         "rules": list(map(_rule_values, learnt.rules)),
@@ -72,8 +68,6 @@ def _table(title: str, rules: list[dict[str, Any]]) -> Table:
 
 OPERATION = Operation(
     name="dust",
-    options=DustOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
     code=lambda answer, asked: 0 if answer["rules"] else NOTHING_FOUND,

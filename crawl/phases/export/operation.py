@@ -7,7 +7,7 @@ from typing import Any
 
 from crawl.errors import UsageError
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, reported
+from crawl.operations.results import PhaseResult
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.export.options import ExportOptions
@@ -47,8 +47,10 @@ def run(work: Work, options: ExportOptions) -> ExportedDataset:
     behind = behind_lines(directory, ("scoreupdater", "dedup"))
     with work.runner() as runner:
         export = driver.run(runner, directory, work.config, options, work.clock)
-    return ExportedDataset(
-        **reported(export.report, export.segments, (*export.remarks, *behind, export.took_over)),
+    return ExportedDataset.of(
+        export.report,
+        segments=export.segments,
+        remarks=(*export.remarks, *behind, export.took_over),
         output=export.output,
         records=export.records,
         files=export.files,
@@ -91,8 +93,6 @@ def render(result: ExportedDataset, asked: Asked) -> View:
 
 OPERATION = Operation(
     name="export",
-    options=ExportOptions,
-    result=ExportedDataset,
     run=run,
     render=render,
     values=values,

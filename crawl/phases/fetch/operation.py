@@ -9,7 +9,7 @@ from typing import Any
 from crawl.config import Config
 from crawl.operations.interrupt import INTERRUPTED, sigterm_interrupts
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import Interrupted, PhaseResult, phase_result
+from crawl.operations.results import Interrupted, PhaseResult
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
@@ -50,7 +50,7 @@ def run(work: Work, options: FetchOptions) -> PhaseResult:
             raise died from error
         # by the same signal, which was sent to all processes at once
         raise Interrupted(str(died)) from error
-    result = phase_result(
+    result = PhaseResult.of(
         fetch_result.report,
         segments=(fetch_result.segment,),
         complete=fetch_result.complete,
@@ -84,9 +84,9 @@ def render(result: PhaseResult, asked: Asked) -> View:
         ),
     ]
     if "tail" in details:
-        left = counters["handed_back.tail"]
+        url_count = counters["handed_back.tail"]
         parts.append(
-            Note(f"ended as a tail of few hosts; {left:,} URLs are left for the next round")
+            Note(f"ended as a tail of few hosts; {url_count:,} URLs are left for the next round")
         )
     if not result.complete:
         parts.append(Note("interrupted; run the same command to resume"))
@@ -102,8 +102,6 @@ _FAMILIES = (
 
 OPERATION = Operation(
     name="fetch",
-    options=FetchOptions,
-    result=PhaseResult,
     run=run,
     check=check,
     render=render,

@@ -71,8 +71,6 @@ def _named(numbers: Sequence[int]) -> str:
 
 OPERATION = Operation(
     name="gc",
-    options=GcOptions,
-    result=GarbageResult,
     run=run,
     render=render,
     values=values,

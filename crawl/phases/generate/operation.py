@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from crawl.errors import NOTHING_MORE
-from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.operation import Asked, Due, Operation, driver_check
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.shown import waiting_hosts_note
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -19,12 +19,6 @@ if TYPE_CHECKING:
     from crawl.storage.crawl_dir import CrawlDir
 
 NOTHING_DUE = 1
-
-
-def check(config: Config, options: GenerateOptions) -> None:
-    from crawl.phases.generate import run as driver
-
-    driver.check(config, options)
 
 
 def run(work: Work, options: GenerateOptions) -> PhaseResult:
@@ -48,7 +42,7 @@ def run(work: Work, options: GenerateOptions) -> PhaseResult:
             matching=_matching(session, directory, options.expr),
             bounding=_bounding(session, directory, config),
         )
-    return phase_result(
+    return PhaseResult.of(
         generated.report,
         segments=generated.segments,
         remarks=(*generated.remarks, generated.took_over),
@@ -60,12 +54,12 @@ def _bounding(session: Any, directory: CrawlDir, config: Config) -> Bounding | N
     from crawl.phases.generate.tasks.host_bounds import send_values
     from crawl.phases.generate.tasks.selection import host_expressions
 
-    given = host_expressions(config)
-    if not given:
+    expressions = host_expressions(config)
+    if not expressions:
         return None
     from crawl.spark.host_bounds import host_bounds
 
-    return host_bounds(session, directory, given, send_values)
+    return host_bounds(session, directory, expressions, send_values)
 
 
 def _matching(session: Any, directory: CrawlDir, expr: str | None) -> Matching | None:
@@ -150,9 +144,7 @@ _REJECTIONS = (
 
 OPERATION = Operation(
     name="generate",
-    options=GenerateOptions,
-    result=PhaseResult,
-    check=check,
+    check=driver_check(__package__),
     run=run,
     render=render,
     values=report_values("segments"),

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from functools import partial
 
-from crawl.clock import LONGEST_LOOK_DAYS, Clock
+from crawl.clock import MAX_LOOK_DAYS, Clock
 from crawl.config import Config
 from crawl.config.properties import PARTITION_URL_MODE
 from crawl.counters import Counters
@@ -118,9 +118,9 @@ def run(
 
 
 def _selection(config: Config, options: GenerateOptions, started: int) -> Selection:
-    if not abs(options.add_days) <= LONGEST_LOOK_DAYS:
+    if not abs(options.add_days) <= MAX_LOOK_DAYS:
         raise UsageError(
-            f"--add-days: give a number of days, at most {LONGEST_LOOK_DAYS:,},"
+            f"--add-days: give a number of days, at most {MAX_LOOK_DAYS:,},"
             f" not {options.add_days:g}"
         )
     ahead_ms = round(options.add_days * _DAY_MS)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, report_values, reported
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Part, Table, View
 from crawl.operations.work import Work
 from crawl.phases.hostgraph.options import HostGraphOptions
@@ -31,8 +31,9 @@ def run(work: Work, options: HostGraphOptions) -> HostGraphResult:
     lacking = behind_lines(work.directory, ("webgraph",))
     dataset = work.directory.dataset(driver.table_of(options.group))
     built = run_when_free(work, options, dataset.folder, driver.run, rows=pages.rows)
-    return HostGraphResult(
-        **reported(built.report, remarks=(*lacking, *built.remarks, built.took_over)),
+    return HostGraphResult.of(
+        built.report,
+        remarks=(*lacking, *built.remarks, built.took_over),
         snapshot=built.state.number,
         top=built.top,
     )
@@ -70,8 +71,6 @@ def _row(host: Mapping[str, Any]) -> list[object]:
 
 OPERATION = Operation(
     name="hostgraph",
-    options=HostGraphOptions,
-    result=HostGraphResult,
     run=run,
     render=render,
     values=report_values("snapshot", "top"),

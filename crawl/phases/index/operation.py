@@ -4,18 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from crawl.config import Config
 from crawl.errors import NothingToDo
-from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.operation import Asked, Due, Operation, driver_check
 from crawl.operations.work import Work
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.shown import IndexingResult, indexing_result, render
-
-
-def check(config: Config, options: IndexOptions) -> None:
-    from crawl.phases.index import run as driver
-
-    driver.check(config, options)
 
 
 def run(work: Work, options: IndexOptions) -> IndexingResult:
@@ -56,10 +49,8 @@ def values(result: IndexingResult, asked: Asked) -> dict[str, Any]:
 
 OPERATION = Operation(
     name="index",
-    options=IndexOptions,
-    result=IndexingResult,
     run=run,
-    check=check,
+    check=driver_check(__package__),
     render=render,
     values=values,
     uses_spark=True,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from crawl.operations.operation import Asked
-from crawl.operations.results import PhaseResult, reported
+from crawl.operations.results import PhaseResult
 from crawl.operations.view import Note, Table, View
 
 if TYPE_CHECKING:
@@ -26,8 +26,10 @@ class IndexingResult(PhaseResult):
 
 def indexing_result(index: IndexResult, behind: Iterable[str]) -> IndexingResult:
     """The result by what the driver says, with lines on what it was not up to date with."""
-    return IndexingResult(
-        **reported(index.report, index.segments, (*index.remarks, *behind, index.took_over)),
+    return IndexingResult.of(
+        index.report,
+        segments=index.segments,
+        remarks=(*index.remarks, *behind, index.took_over),
         index_snapshot=index.number,
         documents=dict(index.documents),
     )

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.results import PhaseResult, report_values
-from crawl.operations.shown import reason_rows
-from crawl.operations.view import Note, Table, View
+from crawl.operations.shown import crawldb_note, reason_rows
+from crawl.operations.view import Table, View
 from crawl.operations.work import Work
 from crawl.phases.inject.options import InjectOptions
 
@@ -44,10 +44,7 @@ def render(result: PhaseResult, asked: Asked) -> View:
     ]
     return [
         Table("inject", ["what", "URLs", "example"], rows),
-        Note(
-            f"{asked.address}/crawldb is now snapshot {result.snapshot}"
-            f" with {result.db_urls:,} URLs"
-        ),
+        crawldb_note(result, asked),
     ]
 
 
@@ -64,8 +61,6 @@ _REASONS = (
 
 OPERATION = Operation(
     name="inject",
-    options=InjectOptions,
-    result=PhaseResult,
     run=run,
     render=render,
     values=report_values("snapshot"),

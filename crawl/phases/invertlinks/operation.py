@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from crawl.config import Config
-from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.operation import Asked, Due, Operation, driver_check
 from crawl.operations.results import PhaseResult, report_values
-from crawl.operations.shown import counter_rows
+from crawl.operations.shown import counter_rows, segments_text
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.invertlinks.options import InvertLinksOptions
-
-
-def check(config: Config, options: InvertLinksOptions) -> None:
-    from crawl.phases.invertlinks import run as driver
-
-    driver.check(config, options)
 
 
 def run(work: Work, options: InvertLinksOptions) -> PhaseResult:
@@ -31,13 +24,11 @@ def run(work: Work, options: InvertLinksOptions) -> PhaseResult:
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     counters = {name: count for name, count in result.counters.items() if name != "links_sent"}
-    some = "segment" if len(result.segments) == 1 else "segments"
     return [
         Table("invertlinks", ["what", "count"], counter_rows(counters, _FAMILIES)),
         Note(
             f"{asked.address}/linkdb is now snapshot {result.snapshot} with"
-            f" {result.counters['links_kept']:,} links, from {len(result.segments)} {some}:"
-            f" {', '.join(result.segments)}"
+            f" {result.counters['links_kept']:,} links, from {segments_text(result)}"
         ),
     ]
 
@@ -46,9 +37,7 @@ _FAMILIES = ("pages", "links", "dropped.")
 
 OPERATION = Operation(
     name="invertlinks",
-    options=InvertLinksOptions,
-    result=PhaseResult,
-    check=check,
+    check=driver_check(__package__),
     run=run,
     render=render,
     values=report_values("snapshot", "segments"),

@@ -43,8 +43,6 @@ def render(result: PhaseResult, asked: Asked) -> View:
 
 OPERATION = Operation(
     name="linkrank",
-    options=LinkRankOptions,
-    result=PhaseResult,
     check=check,
     run=run,
     render=render,

@@ -33,8 +33,6 @@ def render(result: PhaseResult, asked: Asked) -> View:
 
 OPERATION = Operation(
     name="mergelinkdb",
-    options=MergeLinkDbOptions,
-    result=PhaseResult,
     run=run,
     render=render,
     values=report_values("snapshot"),

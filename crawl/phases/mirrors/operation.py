@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.view import Note, Part, Table, View
@@ -10,24 +10,20 @@ from crawl.operations.work import Work
 from crawl.phases.mirrors.options import MirrorsOptions
 from crawl.phases.mirrors.rules import MirrorEvidence
 
-if TYPE_CHECKING:
-    from crawl.phases.mirrors.run import MirrorsResult
-    from crawl.storage.manifest import Snapshot
-
 NOTHING_FOUND = 1
 
 
 def run(work: Work, options: MirrorsOptions) -> dict[str, Any]:
+    from crawl.driver.phase_run import read_crawldb
     from crawl.phases.mirrors import run as driver
 
     hosts, protocols = options.hosts_file, options.protocols_file
     driver.check_files(hosts, protocols)
-
-    def find(state: Snapshot) -> MirrorsResult:
-        with work.runner(rows=state.rows) as runner:
-            return driver.run(runner, work.directory, state, options.bounds)
-
-    result = work.directory.reading(find, options.snapshot)
+    result = read_crawldb(
+        work,
+        lambda runner, state: driver.run(runner, work.directory, state, options.bounds),
+        options.snapshot,
+    )
     answer: dict[str, Any] = {
         "pages": result.pages,
         "shared_pages": result.shared_pages,
@@ -72,8 +68,6 @@ def render(answer: dict[str, Any], asked: Asked) -> View:
 
 OPERATION = Operation(
     name="mirrors",
-    options=MirrorsOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
     code=lambda answer, asked: 0 if answer["mirrors"] else NOTHING_FOUND,

@@ -107,8 +107,6 @@ OPERATIONS = (
             "crawl nodedumper mycrawl --scores --output ranks --format parquet",
             "crawl nodedumper mycrawl --group host --output graph --format cc",
         ),
-        options=NodeDumperOptions,
-        result=list[tuple[str, float]] | int,
         check=check_list,
         run=run_list,
         render=render_list,
@@ -128,8 +126,6 @@ OPERATIONS = (
     Operation(
         name="dump_hostgraph",
         command="nodedumper",
-        options=GraphDumpOptions,
-        result=tuple[int, int],
         run=run_graph,
         render=render_graph,
         values=graph_values,

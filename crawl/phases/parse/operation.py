@@ -7,7 +7,7 @@ from typing import Any
 
 from crawl.config import Config
 from crawl.operations.operation import Asked, Due, Operation
-from crawl.operations.results import PhaseResult, phase_result
+from crawl.operations.results import PhaseResult
 from crawl.operations.shown import counter_rows
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
@@ -38,7 +38,7 @@ def run(work: Work, options: ParseOptions) -> PhaseResult:
     ):
         named = replace(options, segment=segment.name)
         result = driver.run(runner, directory, work.config, named, work.clock)
-    return phase_result(
+    return PhaseResult.of(
         result.report, segments=(result.segment,), remarks=(*result.remarks, result.took_over)
     )
 
@@ -69,8 +69,6 @@ _FAMILIES = (
 
 OPERATION = Operation(
     name="parse",
-    options=ParseOptions,
-    result=PhaseResult,
     run=run,
     check=check,
     render=render,

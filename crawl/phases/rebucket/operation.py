@@ -53,8 +53,6 @@ def render(result: PhaseResult, asked: Asked) -> View:
 
 OPERATION = Operation(
     name="rebucket",
-    options=RebucketOptions,
-    result=PhaseResult,
     run=run,
     render=render,
     values=values,

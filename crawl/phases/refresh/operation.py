@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
-from crawl.config import Config
 from crawl.hints import command
-from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.operation import Asked, Operation, driver_check
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.refresh.rules import RefreshOutcome
-
-
-def check(config: Config, options: RefreshOptions) -> None:
-    from crawl.phases.refresh import run as driver
-
-    driver.check(config, options)
 
 
 def run(work: Work, options: RefreshOptions) -> PhaseResult:
@@ -29,7 +22,7 @@ def run(work: Work, options: RefreshOptions) -> PhaseResult:
         require_unlocked(directory.crawldb.folder, work.config, steal_lock=options.steal_lock)
     with work.runner(rows=state.rows) as runner:
         refresh = driver.run(runner, directory, work.config, options, work.clock)
-    return phase_result(
+    return PhaseResult.of(
         refresh.report,
         snapshot=refresh.snapshot.number,
         db_urls=refresh.snapshot.rows,
@@ -56,9 +49,7 @@ def _outcome(result: PhaseResult, asked: Asked) -> str:
 
 OPERATION = Operation(
     name="refresh",
-    options=RefreshOptions,
-    result=PhaseResult,
-    check=check,
+    check=driver_check(__package__),
     run=run,
     render=render,
     values=report_values("snapshot"),

@@ -7,7 +7,8 @@ from typing import Any
 from crawl.counters import Counters
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.results import PhaseResult
-from crawl.operations.view import Note, View
+from crawl.operations.shown import crawldb_note
+from crawl.operations.view import View
 from crawl.operations.work import Work
 from crawl.phases.rollback.options import RollbackOptions
 
@@ -35,14 +36,11 @@ def values(result: PhaseResult, asked: Asked) -> dict[str, Any]:
 
 def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
-    crawldb = f"{asked.address}/crawldb"
-    return [Note(f"{crawldb} is now snapshot {result.snapshot} with {result.db_urls:,} URLs")]
+    return [crawldb_note(result, asked)]
 
 
 OPERATION = Operation(
     name="rollback",
-    options=RollbackOptions,
-    result=PhaseResult,
     run=run,
     render=render,
     values=values,

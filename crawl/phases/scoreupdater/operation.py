@@ -35,8 +35,6 @@ def render(result: PhaseResult, asked: Asked) -> View:
 
 OPERATION = Operation(
     name="scoreupdater",
-    options=ScoreUpdaterOptions,
-    result=PhaseResult,
     run=run,
     render=render,
     values=report_values("snapshot"),

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.results import PhaseResult, report_values
-from crawl.operations.shown import reason_rows
-from crawl.operations.view import Note, Table, View
+from crawl.operations.shown import crawldb_note, reason_rows
+from crawl.operations.view import Table, View
 from crawl.operations.work import Work
 from crawl.phases.sitemap.options import SitemapOptions
 
@@ -50,17 +50,12 @@ def render(result: PhaseResult, asked: Asked) -> View:
     ]
     return [
         Table("sitemap", ["what", "count", "example"], rows),
-        Note(
-            f"{asked.address}/crawldb is now snapshot {result.snapshot}"
-            f" with {result.db_urls:,} URLs"
-        ),
+        crawldb_note(result, asked),
     ]
 
 
 OPERATION = Operation(
     name="sitemap",
-    options=SitemapOptions,
-    result=PhaseResult,
     run=run,
     render=render,
     values=report_values("snapshot"),

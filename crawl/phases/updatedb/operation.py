@@ -2,19 +2,13 @@
 
 from __future__ import annotations
 
-from crawl.config import Config
 from crawl.model.status import DB_STATUSES
-from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.operation import Asked, Due, Operation, driver_check
 from crawl.operations.results import PhaseResult, report_values
+from crawl.operations.shown import segments_text
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatedb.options import UpdateDbOptions
-
-
-def check(config: Config, options: UpdateDbOptions) -> None:
-    from crawl.phases.updatedb import run as driver
-
-    driver.check(config, options)
 
 
 def run(work: Work, options: UpdateDbOptions) -> PhaseResult:
@@ -50,14 +44,12 @@ def render(result: PhaseResult, asked: Asked) -> View:
     ]
     updated = sum(counters[status.label] for status in DB_STATUSES)
     statuses += [["unchanged", urls - updated], ["total", urls]]
-    some = "segment" if len(result.segments) == 1 else "segments"
     return [
         Table("updatedb", ["event", "URLs"], [*events, *reasons]),
         Table("records", ["status", "URLs"], statuses),
         Note(
             f"{asked.address}/crawldb is now snapshot {result.snapshot} with"
-            f" {urls:,} URLs, {counters['urls_new']:,} of them new, from"
-            f" {len(result.segments)} {some}: {', '.join(result.segments)}"
+            f" {urls:,} URLs, {counters['urls_new']:,} of them new, from {segments_text(result)}"
         ),
     ]
 
@@ -78,9 +70,7 @@ _REASONS = (
 
 OPERATION = Operation(
     name="updatedb",
-    options=UpdateDbOptions,
-    result=PhaseResult,
-    check=check,
+    check=driver_check(__package__),
     run=run,
     render=render,
     values=report_values("snapshot", "segments"),

@@ -7,6 +7,7 @@ from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.updatehostdb.options import UpdateHostDbOptions
+from crawl.printable import plural
 
 
 def run(work: Work, options: UpdateHostDbOptions) -> PhaseResult:
@@ -26,13 +27,13 @@ def render(result: PhaseResult, asked: Asked) -> View:
     """What people are shown."""
     counters = result.counters
     rows = [[name, counters[name]] for name in _COUNTERS if counters[name]]
-    some = "segment" if len(result.segments) == 1 else "segments"
     names = f": {', '.join(result.segments)}" if result.segments else ""
     return [
         Table("updatehostdb", ["what", "count"], rows),
         Note(
             f"{asked.address}/hostdb is now snapshot {result.snapshot} with"
-            f" {counters['hosts']:,} hosts; {len(result.segments)} {some} counted{names}"
+            f" {counters['hosts']:,} hosts;"
+            f" {plural(len(result.segments), 'segment')} counted{names}"
         ),
     ]
 
@@ -50,8 +51,6 @@ _COUNTERS = (
 
 OPERATION = Operation(
     name="updatehostdb",
-    options=UpdateHostDbOptions,
-    result=PhaseResult,
     run=run,
     render=render,
     values=report_values("snapshot", "segments"),

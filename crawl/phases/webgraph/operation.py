@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from crawl.config import Config
-from crawl.operations.operation import Asked, Due, Operation
+from crawl.operations.operation import Asked, Due, Operation, driver_check
 from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.webgraph.options import WebGraphOptions
-
-
-def check(config: Config, options: WebGraphOptions) -> None:
-    from crawl.phases.webgraph import run as driver
-
-    driver.check(config, options)
+from crawl.printable import plural
 
 
 def run(work: Work, options: WebGraphOptions) -> PhaseResult:
@@ -36,12 +30,11 @@ def render(result: PhaseResult, asked: Asked) -> View:
         if count
     ]
     address, nodes, edges = asked.address, result.counters["nodes"], result.counters["edges"]
-    some = "segment" if len(result.segments) == 1 else "segments"
     return [
         Table("webgraph", ["what", "count"], sorted(rows)),
         Note(
             f"{address}/webgraph is now snapshot {result.snapshot} with {nodes:,} pages and"
-            f" {edges:,} links, from {len(result.segments)} new {some}"
+            f" {edges:,} links, from {plural(len(result.segments), 'new segment')}"
             + (f"; next: `crawl linkrank {address}`" if edges else "")
         ),
     ]
@@ -49,9 +42,7 @@ def render(result: PhaseResult, asked: Asked) -> View:
 
 OPERATION = Operation(
     name="webgraph",
-    options=WebGraphOptions,
-    result=PhaseResult,
-    check=check,
+    check=driver_check(__package__),
     run=run,
     render=render,
     values=report_values("snapshot", "segments"),

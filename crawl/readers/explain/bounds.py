@@ -71,19 +71,19 @@ def known_host(
     """Asks the HostDb. Without `evaluate` expressions stay open. A damaged HostDb is warned of, and
     tells nothing: the URL is explained without it."""
     dataset = directory.dataset(HOSTDB)
-    wanted = config[HOSTDB_PERCENTILES]
+    percentiles = config[HOSTDB_PERCENTILES]
     values: dict[str, Any] | None = None
     try:
         state = dataset.current()
         try:
             if state is not None:
                 require_layout(directory, state)
-                values = find_host(dataset.folder, state, host, wanted)
+                values = find_host(dataset.folder, state, host, percentiles)
         except StorageError:
             if state is None or state.number in dataset.timeline().numbers:
                 raise
             state = dataset.require_current()  # the one before was forgotten meanwhile
-            values = find_host(dataset.folder, state, host, wanted)
+            values = find_host(dataset.folder, state, host, percentiles)
     except StorageError as error:
         _log.warning("%s; explained without it", error)
         open_limit = HostLimit(None, _UNREADABLE)
@@ -99,21 +99,23 @@ def _limits(
     values: dict[str, Any] | None,
     evaluate: EvaluateExpressions | None,
 ) -> tuple[HostLimit, HostLimit]:
-    given = host_expressions(config)
+    expressions = host_expressions(config)
     by_count, by_delay = GENERATE_MAX_COUNT_EXPR.name, GENERATE_FETCH_DELAY_EXPR.name
     usual = _usual_count(config, values)
-    if state is None or values is None or not given:
+    if state is None or values is None or not expressions:
         return usual, HostLimit(None, "")
     if evaluate is None:
         left_open = HostLimit(None, _BY_GENERATE_ALONE)
-        return left_open if by_count in given else usual, (
-            left_open if by_delay in given else HostLimit(None, "")
+        return left_open if by_count in expressions else usual, (
+            left_open if by_delay in expressions else HostLimit(None, "")
         )
     count, delay = _whole(host, *evaluate(state, host))
-    count_limit = usual if count is None else HostLimit(count, f"{by_count}: {given[by_count]}")
-    if by_delay not in given:
+    count_limit = (
+        usual if count is None else HostLimit(count, f"{by_count}: {expressions[by_count]}")
+    )
+    if by_delay not in expressions:
         return count_limit, HostLimit(None, "")
-    why = f"{by_delay}: {given[by_delay]}"
+    why = f"{by_delay}: {expressions[by_delay]}"
     return count_limit, HostLimit(delay, why if delay is not None else f"{why} is NULL")
 
 

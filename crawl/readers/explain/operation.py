@@ -62,8 +62,6 @@ def render(values: dict[str, Any], asked: Asked) -> View:
 
 OPERATION = Operation(
     name="explain",
-    options=ExplainOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
     code=lambda values, asked: 0 if values["known"] else UNKNOWN,

@@ -35,7 +35,7 @@ _ASKED = frozenset(
         ProtocolStatus.GONE,
     )
 )
-"""What only a page that was asked for can come to."""
+"""The outcomes that only a page has that was asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,16 @@ class RobotsVerdict:
 
 def last_verdict(mentions: Iterable[SegmentEntry]) -> RobotsVerdict:
     """The newest fetch's word."""
-    known = RobotsVerdict(None, "not known")
+    verdict = RobotsVerdict(None, "not known")
     for mention in mentions:
         for record in mention.records if mention.part == FETCH else ():
             status = record.metadata.get(PROTOCOL_STATUS_KEY, "").partition("(")[0]
             when = f"when segment {mention.segment} was fetched"
             if status == _DENIED:
-                known = RobotsVerdict(False, f"not allowed {when}")
+                verdict = RobotsVerdict(False, f"not allowed {when}")
             elif status in _ASKED:
-                known = RobotsVerdict(True, f"allowed {when}")
-    return known
+                verdict = RobotsVerdict(True, f"allowed {when}")
+    return verdict
 
 
 def known_verdict(

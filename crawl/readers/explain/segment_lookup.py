@@ -59,22 +59,22 @@ def find_in_segment(segment: Segment, url: str, buckets: int) -> Iterator[Segmen
     """What every part of the segment holds of the URL, in the order of a round; `buckets` is
     the CrawlDb's number of them."""
     for part in (GENERATE, FETCH, CONTENT, PARSE_DATA, PARSE):
-        found = _found(segment, part, url, buckets)
-        if found is not None:
-            yield found
+        entry = _entry_of(segment, part, url, buckets)
+        if entry is not None:
+            yield entry
 
 
 def find_inlinks(segment: Segment, url: str, most: int) -> list[Inlink]:
     """The first pages of the segment, up to so many, that have kept a link to the URL."""
     manifest = segment.manifest(PARSE_DATA)
-    found: list[Inlink] = []
+    inlinks: list[Inlink] = []
     for file in manifest.files if manifest else ():
         with open_table(segment.part_folder(PARSE_DATA), file.path, size=file.bytes) as source:
             for group in range(source.num_row_groups):
-                if len(found) >= most:
-                    return found[:most]
-                found += _links_to(url, read_groups(source, [group], _LINK_COLUMNS), segment.name)
-    return found[:most]
+                if len(inlinks) >= most:
+                    return inlinks[:most]
+                inlinks += _links_to(url, read_groups(source, [group], _LINK_COLUMNS), segment.name)
+    return inlinks[:most]
 
 
 def _links_to(url: str, pages: pa.Table, segment: str) -> list[Inlink]:
@@ -92,7 +92,7 @@ def _links_to(url: str, pages: pa.Table, segment: str) -> list[Inlink]:
     ]
 
 
-def _found(segment: Segment, part: str, url: str, buckets: int) -> SegmentEntry | None:
+def _entry_of(segment: Segment, part: str, url: str, buckets: int) -> SegmentEntry | None:
     manifest = segment.manifest(part)
     if manifest is None:
         return None
@@ -154,11 +154,11 @@ def _rows(folder: Folder, path: str, url: str, columns: list[str] | None = None)
     """The URL's rows of a file in any order."""
     with open_table(folder, path) as source:
         place = source.schema_arrow.get_field_index("url")
-        found = [read_groups(source, [], columns)]
+        rows = [read_groups(source, [], columns)]
         for group in range(source.num_row_groups):
             if not may_hold(source.metadata.row_group(group).column(place), url):
                 continue
             hits = equals(read_groups(source, [group], ["url"])["url"], url)
             if pc.any(hits).as_py():
-                found.append(read_groups(source, [group], columns).filter(hits))
-        return pa.concat_tables(found)
+                rows.append(read_groups(source, [group], columns).filter(hits))
+        return pa.concat_tables(rows)

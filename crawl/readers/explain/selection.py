@@ -5,8 +5,9 @@ Each is asked whatever the others say, so that a person sees all that stands in 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -25,6 +26,7 @@ from crawl.phases.generate.tasks.host_gate import HOST_PROBED, HOST_WAITS, SAME_
 from crawl.phases.generate.tasks.ranking import keys_of
 from crawl.phases.generate.tasks.scan import WAIT_FOR_UPDATE, select
 from crawl.phases.generate.tasks.selection import Selection
+from crawl.printable import plural
 from crawl.readers.explain.bounds import HostLimit
 from crawl.rules.host_wait import waits_until
 from crawl.storage.folder import Folder
@@ -36,6 +38,9 @@ from crawl.urls.domains import registered_domain
 from crawl.urls.parse import host_of
 
 _HOST_COLUMN = CRAWLDB.names.index("host")
+
+Rank = Callable[[], tuple[int, int]]
+"""Counts the candidates of the URL's host: its place among them, from 1, and how many there are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,12 +68,14 @@ def generate_steps(
     `listed_in` is the unfinished segment that has it on its list, if one has; `own` is the bound
     of its host, by the HostDb."""
     ((url, datum),) = to_records(row)
-    host = read_hosts(crawldb, hosts).get(row["host"][0].as_py())
+    name = row["host"][0].as_py()
+    host = read_hosts(crawldb, hosts).get(name)
+    rank = partial(_rank, selection, url, name, crawldb, bucket)
     steps = list(_own_steps(selection, row, url, datum, host, listed_in))
     is_candidate = all(step.passes is not False for step in steps)
-    steps.append(_probed(selection, row, host, is_candidate, crawldb, bucket))
+    steps.append(_probed(selection, host, is_candidate, rank))
     is_candidate &= steps[-1].passes is not False
-    steps.append(_cap(selection, row, is_candidate, crawldb, bucket, own))
+    steps.append(_cap(selection, name, is_candidate, own, rank))
     steps.append(
         GenerateStep(BELOW_TOP_N, None, "hangs on all other candidates, where --top-n is given")
     )
@@ -96,13 +103,10 @@ def _own_steps(
     yield _host_waits(selection, host)
     yield _same_pages(selection, host, datum)
     yield GenerateStep("expr_rejected", None, "--expr is evaluated by generate alone")
-    wanted = selection.restrict_status
-    yield GenerateStep(
-        "status_rejected",
-        wanted is None or datum.status is wanted,
-        f"{datum.status.label}; "
-        + ("any will do" if wanted is None else f"only {wanted.label} (generate.restrict.status)"),
-    )
+    status = selection.restrict_status
+    rule = "any will do" if status is None else f"only {status.label} (generate.restrict.status)"
+    is_right = status is None or datum.status is status
+    yield GenerateStep("status_rejected", is_right, f"{datum.status.label}; {rule}")
     value = float(select(selection, row, None, faults)[1][0])
     yield GenerateStep("score_not_a_number", not np.isnan(value), f"sort value {value:g}")
     yield GenerateStep(
@@ -111,11 +115,10 @@ def _own_steps(
         f"sort value {value:g}, at least {selection.min_score:g} (generate.min.score)",
     )
     most = selection.min_interval_s
+    rule = "any will do" if most < 0 else f"at most {most:,} s (generate.min.interval)"
+    is_short = most < 0 or datum.fetch_interval <= most
     yield GenerateStep(
-        "interval_rejected",
-        most < 0 or datum.fetch_interval <= most,
-        f"interval {datum.fetch_interval:,} s; "
-        + ("any will do" if most < 0 else f"at most {most:,} s (generate.min.interval)"),
+        "interval_rejected", is_short, f"interval {datum.fetch_interval:,} s; {rule}"
     )
 
 
@@ -177,38 +180,27 @@ def describe_trouble(host: HostState) -> str:
     """What is the matter with a host, in a few words."""
     last = f"{host.reason}, last {moment(host.last)}"
     # never more than is stored: a host that sent an error has answered
-    said = f": {host.said}" if host.said else ""
+    answer = f": {host.said}" if host.said else ""
     if not host.failures:
-        return f"the host asked for a pause or failed{said} ({last})"
-    rounds = "1 round" if host.failures == 1 else f"{host.failures:,} rounds"
-    return f"the host gave no page in {rounds}{said} ({last})"
+        return f"the host asked for a pause or failed{answer} ({last})"
+    return f"the host gave no page in {plural(host.failures, 'round')}{answer} ({last})"
 
 
 def _probed(
-    selection: Selection,
-    row: pa.Table,
-    host: HostState | None,
-    is_candidate: bool,
-    crawldb: Folder,
-    bucket: Sequence[BucketFile],
+    selection: Selection, host: HostState | None, is_candidate: bool, rank: Rank
 ) -> GenerateStep:
     if host is None or not host.failures or not selection.longest_wait_ms:
         return GenerateStep(HOST_PROBED, True, "the host need not be tried first")
     if not is_candidate:
         return GenerateStep(HOST_PROBED, None, "not counted: rejected before")
-    rank, candidates = _rank(selection, row["url"][0].as_py(), host.host, crawldb, bucket)
-    place = f"this is number {rank:,} of {candidates:,}"
+    number, candidates = rank()
+    place = f"this is number {number:,} of {candidates:,}"
     detail = f"{describe_trouble(host)}: one URL is tried first; {place}"
-    return GenerateStep(HOST_PROBED, rank == 1, detail)
+    return GenerateStep(HOST_PROBED, number == 1, detail)
 
 
 def _cap(
-    selection: Selection,
-    row: pa.Table,
-    is_candidate: bool,
-    crawldb: Folder,
-    bucket: Sequence[BucketFile],
-    own: HostLimit | None,
+    selection: Selection, host: str, is_candidate: bool, own: HostLimit | None, rank: Rank
 ) -> GenerateStep:
     most, why = selection.most_per_group, "generate.max.count"
     if own is not None and not own.is_known:
@@ -221,7 +213,6 @@ def _cap(
         return GenerateStep(PER_HOST_OVERFLOW, True, f"no limit ({why})")
     if not is_candidate:
         return GenerateStep(PER_HOST_OVERFLOW, None, "not counted: rejected before")
-    host = row["host"][0].as_py()
     if selection.by_domain:
         detail = f"counted with the other hosts of {registered_domain(host)}"
         return GenerateStep(PER_HOST_OVERFLOW, None, detail)
@@ -229,27 +220,24 @@ def _cap(
     if counted_as and host_of(counted_as) not in (None, host):
         detail = f"counted under another name: {host_of(counted_as)}"
         return GenerateStep(PER_HOST_OVERFLOW, None, detail)
-    rank, candidates = _rank(selection, row["url"][0].as_py(), host, crawldb, bucket)
-    return GenerateStep(
-        PER_HOST_OVERFLOW,
-        rank <= most,
-        f"number {rank:,} of {candidates:,} candidates of {host}, at most {most:,} ({why})",
-    )
+    number, candidates = rank()
+    place = f"number {number:,} of {candidates:,} candidates of {host}, at most {most:,}"
+    return GenerateStep(PER_HOST_OVERFLOW, number <= most, f"{place} ({why})")
 
 
 def _rank(
     selection: Selection, url: str, host: str, crawldb: Folder, bucket: Sequence[BucketFile]
 ) -> tuple[int, int]:
-    """The URL's place among its host's candidates, from 1, and how many there are."""
+    """See Rank."""
     mine: np.uint64 | None = None
     keys = []
     for number, place, rows in _groups_with(host, crawldb, bucket):
         alive, values = select(selection, rows, None, Counters())
-        found = keys_of(values[alive], number, place[alive])
-        keys.append(found)
+        group_keys = keys_of(values[alive], number, place[alive])
+        keys.append(group_keys)
         is_this = rows["url"].to_numpy()[alive] == url
         if is_this.any():
-            mine = found[is_this][0]
+            mine = group_keys[is_this][0]
     every = np.concatenate(keys) if keys else np.zeros(0, dtype=np.uint64)
     above = 0 if mine is None else int(np.count_nonzero(every > mine))
     return above + 1, len(every)

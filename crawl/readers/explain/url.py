@@ -95,69 +95,58 @@ def explain(
 ) -> Explanation:
     """Explains the URL as of `now_ms`, with at most `most_inlinks` pages that link to it.
     `evaluate`: has expressions over the HostDb evaluated, which takes Spark."""
-    return directory.reading(
-        lambda current: _explain(directory, current, url, config, now_ms, most_inlinks, evaluate)
-    )
-
-
-def _explain(
-    directory: CrawlDir,
-    current: Snapshot,
-    url: str,
-    config: Config,
-    now_ms: int,
-    most_inlinks: int,
-    evaluate: EvaluateExpressions | None,
-) -> Explanation:
     chain = NormalizerChain.from_config(config)
     normalizing = normalizer_steps(chain, url, config[URLNORMALIZER_LOOP_COUNT])
     normal = normal_form(url, normalizing)
     filtering = () if normal is None else filter_steps(FilterChain.from_config(config), normal)
-    known_as, row = _row_of(directory, current, url, normal)
-    host = known_host(directory, host_of(known_as) or "", config, evaluate)
-    segments = directory.segments.generated()
-    mentions = tuple(
-        mention
-        for segment in segments
-        for mention in find_in_segment(segment, known_as, current.buckets)
-    )
-    steps: tuple[GenerateStep, ...] = ()
-    if row is not None:
-        number = bucket_of(host_of(known_as) or "", current.buckets)
-        selection = selection_of(config, now_ms)
-        hosts = current.hosts_of(number)
-        on_lists = {mention.segment for mention in mentions if mention.part == GENERATE}
-        unfinished = unfinished_segments(
-            (segment for segment in segments if segment.name in on_lists),
-            current.applied,
-            now_ms,
-            selection.reserved_ms,
+
+    def explain_state(current: Snapshot) -> Explanation:
+        name, row = _row_of(directory, current, url, normal)
+        host = known_host(directory, host_of(name) or "", config, evaluate)
+        segments = directory.segments.generated()
+        mentions = tuple(
+            mention
+            for segment in segments
+            for mention in find_in_segment(segment, name, current.buckets)
         )
-        steps = generate_steps(
-            selection,
-            row,
-            directory.crawldb.folder,
-            current.files_of(number),
-            hosts,
-            listed_in=unfinished[0].name if unfinished else "",
-            own=host.max_count if selection.bounds_hosts else None,
+        steps: tuple[GenerateStep, ...] = ()
+        if row is not None:
+            number = bucket_of(host_of(name) or "", current.buckets)
+            selection = selection_of(config, now_ms)
+            on_lists = {mention.segment for mention in mentions if mention.part == GENERATE}
+            unfinished = unfinished_segments(
+                (segment for segment in segments if segment.name in on_lists),
+                current.applied,
+                now_ms,
+                selection.reserved_ms,
+            )
+            steps = generate_steps(
+                selection,
+                row,
+                directory.crawldb.folder,
+                current.files_of(number),
+                current.hosts_of(number),
+                listed_in=unfinished[0].name if unfinished else "",
+                own=host.max_count if selection.bounds_hosts else None,
+            )
+        return Explanation(
+            asked=url,
+            url=name,
+            normalizing=normalizing,
+            filtering=filtering,
+            history=tuple(_history(directory, current, name, row)),
+            segments=mentions,
+            inlinks=tuple(_inlinks(segments, mentions, name, most_inlinks)),
+            generating=steps,
+            prospect=(
+                _prospect_of_segments(segments, mentions, current.applied)
+                or (_prospect_of_record(steps, row) if row is not None else "")
+                or _prospect_of_stranger(normal, filtering)
+            ),
+            host=host,
         )
-    return Explanation(
-        asked=url,
-        url=known_as,
-        normalizing=normalizing,
-        filtering=filtering,
-        history=tuple(_history(directory, current, known_as, row)),
-        segments=mentions,
-        inlinks=tuple(_inlinks(segments, mentions, known_as, most_inlinks)),
-        generating=steps,
-        prospect=(
-            _prospect_of_segments(segments, mentions, current.applied)
-            or (_prospect_of_record(steps, row) if row is not None else "")
-            or _prospect_of_stranger(normal, filtering)
-        ),
-        host=host,
-    )
+
+    return directory.reading(explain_state)
 
 
 def _row_of(
@@ -175,7 +164,7 @@ def _history(
     directory: CrawlDir, current: Snapshot, url: str, row: pa.Table | None
 ) -> list[SnapshotRecord]:
     """What a phase left alone is the same file in several snapshots, and is read once."""
-    known = {_path_of(current, url): _datum(row)}
+    data = {_path_of(current, url): _datum(row)}
     past = []
     for number in directory.crawldb.timeline().numbers:
         try:
@@ -184,9 +173,9 @@ def _history(
             _log.warning("%s; explained without it", error)
             continue
         path = _path_of(snapshot, url)
-        if path not in known:
-            known[path] = _datum(find_record(directory.crawldb.folder, snapshot, url))
-        past.append(SnapshotRecord(number, snapshot.created_ms, snapshot.phase, known[path]))
+        if path not in data:
+            data[path] = _datum(find_record(directory.crawldb.folder, snapshot, url))
+        past.append(SnapshotRecord(number, snapshot.created_ms, snapshot.phase, data[path]))
     return past
 
 
@@ -204,11 +193,11 @@ def _inlinks(
 ) -> list[Inlink]:
     """The newest first; only segments that have links to the URL are looked through."""
     linking = {mention.segment for mention in mentions if mention.links}
-    found: list[Inlink] = []
+    inlinks: list[Inlink] = []
     for segment in reversed(segments):
-        if segment.name in linking and len(found) < most:
-            found += find_inlinks(segment, url, most - len(found))
-    return found
+        if segment.name in linking and len(inlinks) < most:
+            inlinks += find_inlinks(segment, url, most - len(inlinks))
+    return inlinks
 
 
 # what happens next
@@ -255,56 +244,56 @@ def _prospect_of_stranger(normal: str | None, filtering: tuple[FilterStep, ...])
     return "unknown until a seed or a page names it"
 
 
-def explanation_values(found: Explanation, robots: RobotsVerdict) -> dict[str, Any]:
+def explanation_values(explanation: Explanation, robots: RobotsVerdict) -> dict[str, Any]:
     """Under the keys of `crawl explain --json`."""
     return {
-        "asked": found.asked,
-        "url": found.url,
-        "known": found.is_known,
-        "record": _record(found.url, found.record),
-        "next": found.prospect,
+        "asked": explanation.asked,
+        "url": explanation.url,
+        "known": explanation.is_known,
+        "record": _record(explanation.url, explanation.record),
+        "next": explanation.prospect,
         "robots": {
             "allowed": robots.allowed,
             "told": robots.detail,
             "crawl_delay_s": robots.crawl_delay_s,
             "asked": None if robots.asked_ms is None else moment(robots.asked_ms),
         },
-        "host": _host(found.host),
+        "host": _host(explanation.host),
         "history": [
             {
                 "snapshot": past.snapshot,
                 "created": moment(past.created_ms),
                 "phase": past.phase,
-                "record": _record(found.url, past.record),
+                "record": _record(explanation.url, past.record),
             }
-            for past in found.history
+            for past in explanation.history
         ],
         "segments": [
             {
                 "segment": mention.segment,
                 "part": mention.part,
-                "records": [as_record(found.url, datum) for datum in mention.records],
+                "records": [as_record(explanation.url, datum) for datum in mention.records],
                 "links": mention.links,
                 "facts": {name: _plain(value) for name, value in mention.facts.items()},
             }
-            for mention in found.segments
+            for mention in explanation.segments
         ],
-        "inlinks": [asdict(link) for link in found.inlinks],
-        "normalizers": [asdict(step) for step in found.normalizing],
-        "filters": [asdict(step) for step in found.filtering],
-        "generate": [asdict(step) for step in found.generating],
+        "inlinks": [asdict(link) for link in explanation.inlinks],
+        "normalizers": [asdict(step) for step in explanation.normalizing],
+        "filters": [asdict(step) for step in explanation.filtering],
+        "generate": [asdict(step) for step in explanation.generating],
     }
 
 
-def _host(known: KnownHost) -> dict[str, Any]:
+def _host(host: KnownHost) -> dict[str, Any]:
     return {
-        "host": known.host,
-        "hostdb": known.snapshot,
-        "values": known.values,
-        "max_count": known.max_count.value,
-        "max_count_because": known.max_count.why,
-        "fetch_delay_ms": known.delay_ms.value,
-        "fetch_delay_because": known.delay_ms.why,
+        "host": host.host,
+        "hostdb": host.snapshot,
+        "values": host.values,
+        "max_count": host.max_count.value,
+        "max_count_because": host.max_count.why,
+        "fetch_delay_ms": host.delay_ms.value,
+        "fetch_delay_because": host.delay_ms.why,
     }
 
 

@@ -10,7 +10,7 @@ from crawl.clock import moment
 from crawl.model.answer_keys import PROTOCOL_STATUS_KEY
 from crawl.model.status import Status
 from crawl.operations.view import Line, Row, Table, View
-from crawl.printable import printable
+from crawl.printable import plural, printable
 from crawl.readers.explain.bounds import HostLimit
 from crawl.storage.segments import CONTENT, PARSE_DATA
 from crawl.tables.dump import record_paragraph
@@ -157,8 +157,8 @@ def _mention_text(mention: Values) -> str:
         return ", ".join(word for word in words if word)
     texts = [_record_text(record) for record in mention["records"]]
     if mention["links"]:  # the last record is the best of them
-        pages = "1 page" if mention["links"] == 1 else f"{mention['links']:,} pages"
-        texts[-1] = f"linked from {pages}, best score {mention['records'][-1]['score']:g}"
+        pages, best = plural(mention["links"], "page"), mention["records"][-1]["score"]
+        texts[-1] = f"linked from {pages}, best score {best:g}"
     return "; ".join(texts)
 
 

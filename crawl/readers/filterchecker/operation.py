@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated
 
 from crawl.interfaces.chain_steps import FilterStep, filter_steps
@@ -72,11 +72,8 @@ def render(answer: FilterAnswer, asked: Asked) -> View:
 OPERATION = Operation(
     name="filterchecker",
     method="",
-    options=FiltercheckerOptions,
-    result=FilterAnswer,
     run=run,
     render=render,
-    values=lambda answer, asked: asdict(answer),
     code=lambda answer, asked: 0 if answer.accepted else REJECTED,
     place=Place.NOWHERE,
     streams=True,

@@ -17,7 +17,7 @@ from crawl.model.status import Status
 from crawl.parsing.check import CheckedDocument, ParseChecker
 from crawl.phases.index.tasks.filter_chain import DocumentMaker
 from crawl.phases.index.tasks.writers import WriterSpec, active_writers
-from crawl.readers.indexchecker.values import CheckedIndexDocument
+from crawl.readers.indexchecker.operation import CheckedIndexDocument
 from crawl.robots.answer import Deferred
 from crawl.urls.parse import host_of
 
@@ -44,19 +44,19 @@ class DocumentChecker:
         """The documents of a page, and of those inside it."""
         return [self._checked(content, each) for each in self._parser.check(content).documents]
 
-    def _checked(self, content: Content, found: CheckedDocument) -> CheckedIndexDocument:
-        if "noindex" in found.directives.split():
-            return CheckedIndexDocument(found.url, "noindex", {})
-        if not found.is_parsed:
-            return CheckedIndexDocument(found.url, "parse_failed", {})
-        document = self._maker.make(_page(content, found), Counters())
+    def _checked(self, content: Content, checked: CheckedDocument) -> CheckedIndexDocument:
+        if "noindex" in checked.directives.split():
+            return CheckedIndexDocument(checked.url, "noindex", {})
+        if not checked.is_parsed:
+            return CheckedIndexDocument(checked.url, "parse_failed", {})
+        document = self._maker.make(_page(content, checked), Counters())
         if document is None:
-            return CheckedIndexDocument(found.url, "filtered", {})
-        given: dict[str, Mapping[str, Any] | None] = {}
+            return CheckedIndexDocument(checked.url, "filtered", {})
+        fields_by_writer: dict[str, Mapping[str, Any] | None] = {}
         for spec in self._writers:
             matches = spec.when is None or spec.when.matcher()(document.fields)
-            given[spec.id] = spec.mapping.mapped(document).fields if matches else None
-        return CheckedIndexDocument(found.url, "", given)
+            fields_by_writer[spec.id] = spec.mapping.mapped(document).fields if matches else None
+        return CheckedIndexDocument(checked.url, "", fields_by_writer)
 
 
 def _not_fetched(visit: PageVisit) -> CheckedIndexDocument:
@@ -75,33 +75,33 @@ def _not_fetched(visit: PageVisit) -> CheckedIndexDocument:
     )
 
 
-def _page(content: Content, found: CheckedDocument) -> IndexablePage:
+def _page(content: Content, checked: CheckedDocument) -> IndexablePage:
     links = (
         Outlink(link.kept_as, link.link.anchor, link.link.rel, link.link.tag)
-        for link in found.links
+        for link in checked.links
         if link.kept_as
     )
     parse = Parse(
-        found.url,
-        ParseStatus(found.status),
-        title=found.title,
-        text=found.text,
-        main_text=found.main_text,
+        checked.url,
+        ParseStatus(checked.status),
+        title=checked.title,
+        text=checked.text,
+        main_text=checked.main_text,
         outlinks=tuple(links),
-        canonical=found.canonical,
-        language=found.language,
-        directives=frozenset(found.directives.split()),
-        metadata=found.metadata,
+        canonical=checked.canonical,
+        language=checked.language,
+        directives=frozenset(checked.directives.split()),
+        metadata=checked.metadata,
     )
     datum = CrawlDatum(Status.FETCH_SUCCESS, content.fetch_time, score=1.0)
     return IndexablePage(
-        found.url,
-        host_of(found.url) or "",
+        checked.url,
+        host_of(checked.url) or "",
         parse,
         datum,
         content.fetch_time,
-        mime_type=found.mime_type,
-        charset=found.charset,
-        signature=found.signature,
+        mime_type=checked.mime_type,
+        charset=checked.charset,
+        signature=checked.signature,
         headers=content.headers,
     )

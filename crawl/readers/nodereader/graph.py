@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.errors import StorageError
-from crawl.model.arrow import strings
 from crawl.model.derived_tables import WEBGRAPH, WEBGRAPH_OUTLINKS
 from crawl.phases.linkrank.run import require_graph
 from crawl.phases.webgraph.tasks.graph import StoredGraph, outlinks_view
@@ -21,6 +21,8 @@ from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.parquet import open_table, read_groups
 from crawl.tables.lookup import find_rows, may_hold
 from crawl.urls.parse import host_of
+
+Numbers = np.ndarray[Any, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +56,10 @@ def _find(folder: Folder, snapshot: Snapshot, url: str, links: int) -> NodeView 
     file = snapshot.file_for(bucket_of(host_of(url) or "", snapshot.buckets), url)
     if file is None:
         return None
-    found = _row_of(folder, file, url)
-    if found is None:
+    place_and_row = _row_of(folder, file, url)
+    if place_and_row is None:
         return None
-    place, row = found
+    place, row = place_and_row
     part = snapshot.files.index(file)
     first, _ = graph.range_of(part)
     number = first + place
@@ -94,39 +96,50 @@ def _row_of(folder: Folder, file: BucketFile, url: str) -> tuple[int, pa.Table] 
 
 
 def _score(graph: StoredGraph, part: int, place: int) -> float:
-    with open_table(graph.folder, graph.scores[part].path) as source:
+    path = graph.scores[part].path
+    scores = _rows_at(graph.folder, path, np.array([place]), "score")
+    if not scores:
+        raise StorageError(f"{graph.folder.path(path)} has too few rows")
+    return float(scores[0])
+
+
+def _rows_at(folder: Folder, path: str, places: Numbers, column: str) -> list[Any]:
+    """A column's values in some rows of a file, in the order of the file; the other groups of rows
+    are not read."""
+    values: list[Any] = []
+    first = 0
+    with open_table(folder, path) as source:
         for group in range(source.num_row_groups):
             rows = source.metadata.row_group(group).num_rows
-            if place < rows:
-                return float(read_groups(source, [group], ["score"])["score"][place].as_py())
-            place -= rows
-    raise StorageError(f"{graph.folder.path(graph.scores[part].path)} has too few rows")
+            here = places[(places >= first) & (places < first + rows)] - first
+            if len(here):
+                values += read_groups(source, [group], [column])[column].take(here).to_pylist()
+            first += rows
+    return values
 
 
 def _sources(graph: StoredGraph, part: int, number: int, most: int) -> list[int]:
     """The numbers of pages that link to a node."""
-    found: list[int] = []
+    sources: list[int] = []
     for block in graph.blocks(part):
         low, high = np.searchsorted(block.destinations, [number, number + 1])
-        found += block.sources[low:high].tolist()
-        if len(found) >= most or block.destinations[-1] > number:
+        sources += block.sources[low:high].tolist()
+        if len(sources) >= most or block.destinations[-1] > number:
             break
-    return found[:most]
+    return sources[:most]
 
 
 def _urls_of(graph: StoredGraph, numbers: list[int]) -> tuple[str, ...]:
     """The URLs of some nodes, in order of their numbers."""
-    found: list[str] = []
-    wanted = np.array(numbers, dtype=np.int64)
-    parts = np.searchsorted(graph.bounds, wanted, side="right") - 1
-    for part in np.unique(parts).tolist():
-        here = wanted[parts == part] - graph.range_of(part)[0]
-        with open_table(graph.folder, graph.nodes[part].path) as source:
-            before = 0
-            for group in range(source.num_row_groups):
-                rows = source.metadata.row_group(group).num_rows
-                places = here[(here >= before) & (here < before + rows)] - before
-                if len(places):
-                    found += strings(read_groups(source, [group], ["url"])["url"].take(places))
-                before += rows
-    return tuple(found)
+    nodes = np.array(numbers, dtype=np.int64)
+    parts = np.searchsorted(graph.bounds, nodes, side="right") - 1
+    return tuple(
+        str(url)
+        for part in np.unique(parts).tolist()
+        for url in _rows_at(
+            graph.folder,
+            graph.nodes[part].path,
+            nodes[parts == part] - graph.range_of(part)[0],
+            "url",
+        )
+    )

@@ -53,8 +53,6 @@ def _lines(node: dict[str, Any]) -> Iterator[str]:
 
 OPERATION = Operation(
     name="nodereader",
-    options=NodeReaderOptions,
-    result=dict[str, Any] | None,
     run=run,
     render=render,
     code=lambda node, asked: NOT_FOUND if node is None else 0,

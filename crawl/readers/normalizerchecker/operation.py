@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Annotated
 
 from crawl.interfaces.chain_steps import NormalizerStep, normal_form, normalizer_steps
@@ -77,11 +77,8 @@ def _step_lines(answer: NormalizerAnswer) -> Iterator[Part]:
 OPERATION = Operation(
     name="normalizerchecker",
     method="",
-    options=NormalizercheckerOptions,
-    result=NormalizerAnswer,
     run=run,
     render=render,
-    values=lambda answer, asked: asdict(answer),
     code=lambda answer, asked: NOT_A_URL if answer.normal is None else 0,
     place=Place.NOWHERE,
     streams=True,

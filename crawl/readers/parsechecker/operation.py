@@ -93,8 +93,6 @@ def render(page: dict[str, Any], asked: Asked) -> View:
 OPERATION = Operation(
     name="parsechecker",
     method="",
-    options=ParsecheckerOptions,
-    result=dict[str, Any],
     check=check,
     run=run,
     render=render,

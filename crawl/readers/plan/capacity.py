@@ -141,10 +141,10 @@ def plan_values(capacity: Capacity) -> dict[str, Any]:
     }
 
 
-def _kept_bytes(kept: Storage, phase: str) -> float:
+def _kept_bytes(storage: Storage, phase: str) -> float:
     """What a phase writes and is kept: of a fetch also what it leaves to the next."""
-    size: float = getattr(kept, phase, 0.0)
-    return size + kept.robots if phase == "fetch" else size
+    size: float = getattr(storage, phase, 0.0)
+    return size + storage.robots if phase == "fetch" else size
 
 
 def executor_values(executors: ExecutorPlan | NoRoom) -> dict[str, dict[str, str]]:

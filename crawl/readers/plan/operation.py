@@ -126,11 +126,9 @@ def _conclusions(capacity: Capacity) -> Iterator[str]:
 
 OPERATION = Operation(
     name="plan",
-    options=PlanOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
-    code=lambda done, asked: 0 if done["fits"] and done["spark"] else 1,
+    code=lambda plan, asked: 0 if plan["fits"] and plan["spark"] else 1,
     place=Place.NOWHERE,
     help="""
     Estimate what a crawl of a given size takes: nodes, hours, storage, requests, money.

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from crawl.config import Config
 from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
@@ -17,13 +19,16 @@ def find_datum(
 ) -> tuple[str, CrawlDatum] | None:
     """The URL as the CrawlDb has it, and its record; of its normal form where it is not known
     as it was typed."""
-    crawldb = directory.crawldb.folder
-    found = find_record(crawldb, snapshot, url)
-    if found is None:
-        normal = NormalizerChain.from_config(config, Scope.DEFAULT).normalize(url)
-        if normal is not None and normal != url:
-            found = find_record(crawldb, snapshot, normal)
-    if found is None:
-        return None
-    (record,) = to_records(found)
-    return record
+    for name in spellings(url, config, Scope.DEFAULT):
+        row = find_record(directory.crawldb.folder, snapshot, name)
+        if row is not None:
+            return next(to_records(row))
+    return None
+
+
+def spellings(url: str, config: Config, scope: Scope) -> Iterator[str]:
+    """The names under which a URL may be known: as it was typed, then its normal form."""
+    yield url
+    normal = NormalizerChain.from_config(config, scope).normalize(url)
+    if normal is not None and normal != url:
+        yield normal

@@ -11,14 +11,15 @@ from msgspec import Meta
 from crawl.model.dump_format import DumpFormat
 from crawl.model.status import DB_STATUSES, Status
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.options import Natural, Positive, SnapshotNumber, option, selector
+from crawl.operations.options import Natural, Positive, SnapshotNumber, option, selector, subject
 from crawl.operations.view import Line, Note, Table, View
 from crawl.operations.work import Work
-from crawl.printable import printable
+from crawl.printable import plural, printable
 from crawl.readers.dumps import Overwrite, UrlRegex, checked_regex, dump_folder, dumping
 
 if TYPE_CHECKING:
     from crawl.storage.manifest import Snapshot
+    from crawl.tables.runner import Runner
 
 NOT_FOUND = 1
 
@@ -49,12 +50,7 @@ class LookupOptions:
 
     url: Annotated[
         str,
-        option(
-            "Everything known of one URL. Exit code 1 if it is not there.",
-            metavar="URL",
-            positional=True,
-            selects=True,
-        ),
+        subject("Everything known of one URL. Exit code 1 if it is not there.", metavar="URL"),
     ]
     snapshot: SnapshotNumber = None
 
@@ -65,14 +61,7 @@ class TopOptions:
 
     count: Annotated[
         Positive,
-        option(
-            "The N URLs with the highest scores.",
-            "--top",
-            metavar="N",
-            positional=True,
-            selects=True,
-            nutch="-topN",
-        ),
+        subject("The N URLs with the highest scores.", "--top", metavar="N", nutch="-topN"),
     ]
     min_score: Annotated[
         float | None, option("With --top: only scores of at least this.", "--min")
@@ -114,17 +103,15 @@ class DumpOptions:
 
 def run_stats(work: Work, options: StatsOptions) -> dict[str, Any]:
     from crawl.config.properties import DB_STATS_SCORE_QUANTILES
+    from crawl.driver.phase_run import read_crawldb
     from crawl.readers.readdb import run as reader
-    from crawl.readers.readdb.statistics import statistics
 
-    def count(state: Snapshot) -> dict[str, Any]:
-        with work.runner(rows=state.rows) as runner:
-            by_host = options.host_count > 0
-            counted = reader.stats(runner, work.directory, state, by_host=by_host)
+    def count(runner: Runner, state: Snapshot) -> dict[str, Any]:
+        counted = reader.stats(runner, work.directory, state, by_host=options.host_count > 0)
         quantiles = counted.quantiles(work.config[DB_STATS_SCORE_QUANTILES])
-        return statistics(counted, quantiles, state, options.host_count)
+        return reader.statistics(counted, quantiles, state, options.host_count)
 
-    return work.directory.reading(count, options.snapshot)
+    return read_crawldb(work, count, options.snapshot)
 
 
 def run_lookup(work: Work, options: LookupOptions) -> dict[str, Any] | None:
@@ -141,16 +128,16 @@ def run_lookup(work: Work, options: LookupOptions) -> dict[str, Any] | None:
 
 
 def run_top(work: Work, options: TopOptions) -> list[dict[str, Any]]:
+    from crawl.driver.phase_run import read_crawldb
     from crawl.readers.readdb import run as reader
 
     least = float("-inf") if options.min_score is None else options.min_score
 
-    def find(state: Snapshot) -> list[dict[str, Any]]:
-        with work.runner(rows=state.rows) as runner:
-            best = reader.top(runner, work.directory, state, options.count, least)
+    def find(runner: Runner, state: Snapshot) -> list[dict[str, Any]]:
+        best = reader.top(runner, work.directory, state, options.count, least)
         return [{"score": entry.score, "url": entry.url} for entry in best]
 
-    return work.directory.reading(find, options.snapshot)
+    return read_crawldb(work, find, options.snapshot)
 
 
 def run_dump(work: Work, options: DumpOptions) -> dict[str, Any]:
@@ -216,8 +203,7 @@ def render_top(result: list[dict[str, Any]], asked: Asked) -> View:
 
 
 def render_dump(result: dict[str, Any], asked: Asked) -> View:
-    some = "record" if result["records"] == 1 else "records"
-    return [Note(f"{result['records']:,} {some} in {result['folder']}")]
+    return [Note(f"{plural(result['records'], 'record')} in {result['folder']}")]
 
 
 OPERATIONS = (
@@ -234,8 +220,6 @@ OPERATIONS = (
             "crawl readdb mycrawl --dump out --format csv --status db_gone",
             "crawl readdb mycrawl --dump out --expr \"score > 1 AND metadata['lang'] = 'en'\"",
         ),
-        options=StatsOptions,
-        result=dict[str, Any],
         run=run_stats,
         render=render_stats,
         uses_spark=True,
@@ -245,8 +229,6 @@ OPERATIONS = (
     Operation(
         name="lookup",
         command="readdb",
-        options=LookupOptions,
-        result=dict[str, Any] | None,
         run=run_lookup,
         render=render_lookup,
         code=lambda record, asked: NOT_FOUND if record is None else 0,
@@ -259,8 +241,6 @@ OPERATIONS = (
     Operation(
         name="top",
         command="readdb",
-        options=TopOptions,
-        result=list[dict[str, Any]],
         run=run_top,
         render=render_top,
         uses_spark=True,
@@ -271,8 +251,6 @@ OPERATIONS = (
         name="dump",
         command="readdb",
         method="dump_crawldb",
-        options=DumpOptions,
-        result=dict[str, Any],
         run=run_dump,
         render=render_dump,
         uses_spark=True,

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from crawl.model.dump_format import DumpFormat
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.options import Positive, option
+from crawl.operations.options import Positive, option, subject
 from crawl.operations.view import Line, Note, Table, View
 from crawl.operations.work import Work
-from crawl.printable import printable
+from crawl.printable import plural, printable
 from crawl.readers.dumps import Overwrite, dump_folder, dumping, reading_rows
 
 if TYPE_CHECKING:
@@ -34,12 +34,10 @@ class HostOptions:
 
     name: Annotated[
         str,
-        option(
+        subject(
             "Everything known of one host. Exit code 1 if it is not there.",
             "--host",
             metavar="NAME",
-            positional=True,
-            selects=True,
         ),
     ]
 
@@ -49,10 +47,7 @@ class TopHostsOptions:
     """The options of the greatest hosts."""
 
     count: Annotated[
-        Positive,
-        option(
-            "The N greatest hosts by a column.", "--top", metavar="N", positional=True, selects=True
-        ),
+        Positive, subject("The N greatest hosts by a column.", "--top", metavar="N")
     ] = 20
     by: Annotated[str, option("With --top: the column.", metavar="COLUMN")] = "urls"
     expr: Condition = None
@@ -143,7 +138,7 @@ def dump_values(count: int, asked: Asked) -> dict[str, Any]:
 
 
 def render_dump(count: int, asked: Asked) -> View:
-    return [Note(f"{count:,} {'host' if count == 1 else 'hosts'} in {asked.options.folder}")]
+    return [Note(f"{plural(count, 'host')} in {asked.options.folder}")]
 
 
 _SHOWN = (
@@ -172,8 +167,6 @@ OPERATIONS = (
             'crawl readhostdb mycrawl --top 20 --by urls --expr "failed > 0.5 * requests"',
             "crawl readhostdb mycrawl --dump hosts --format csv --columns host,homepage",
         ),
-        options=HostOptions,
-        result=dict[str, Any] | None,
         run=run_host,
         render=render_host,
         code=lambda host, asked: NOT_FOUND if host is None else 0,
@@ -183,8 +176,6 @@ OPERATIONS = (
     Operation(
         name="top_hosts",
         command="readhostdb",
-        options=TopHostsOptions,
-        result=list[dict[str, Any]],
         run=run_top,
         render=render_top,
         uses_spark=True,
@@ -194,8 +185,6 @@ OPERATIONS = (
     Operation(
         name="dump_hosts",
         command="readhostdb",
-        options=DumpHostsOptions,
-        result=int,
         run=run_dump,
         render=render_dump,
         values=dump_values,

@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 from crawl.model.dump_format import DumpFormat
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.options import option
+from crawl.operations.options import option, subject
 from crawl.operations.view import Cells, Line, Note, View
 from crawl.operations.work import Work
-from crawl.printable import printable
+from crawl.printable import plural, printable
 from crawl.readers.dumps import Overwrite, UrlRegex, checked_regex, dump_folder
 
 NOT_FOUND = 1
@@ -21,14 +21,7 @@ NOT_FOUND = 1
 class InlinksOptions:
     """The options of a look-up."""
 
-    url: Annotated[
-        str,
-        option(
-            "The pages that link to this URL. Exit code 1 if there is none.",
-            positional=True,
-            selects=True,
-        ),
-    ]
+    url: Annotated[str, subject("The pages that link to this URL. Exit code 1 if there is none.")]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,8 +93,7 @@ def render_inlinks(links: Inlinks, asked: Asked) -> View:
 
 
 def render_dump(dump: dict[str, Any], asked: Asked) -> View:
-    some = "link" if dump["links"] == 1 else "links"
-    return [Note(f"{dump['links']:,} {some} in {dump['folder']}")]
+    return [Note(f"{plural(dump['links'], 'link')} in {dump['folder']}")]
 
 
 OPERATIONS = (
@@ -119,7 +111,6 @@ OPERATIONS = (
             "crawl readlinkdb mycrawl --url https://example.org/ --json",
             r"crawl readlinkdb mycrawl --dump out --format text --regex 'https://example\.org/.*'",
         ),
-        options=InlinksOptions,
         result=list[dict[str, Any]],
         run=run_inlinks,
         render=render_inlinks,
@@ -134,8 +125,6 @@ OPERATIONS = (
     Operation(
         name="dump_linkdb",
         command="readlinkdb",
-        options=DumpLinksOptions,
-        result=dict[str, Any],
         run=run_dump,
         render=render_dump,
         uses_spark=True,

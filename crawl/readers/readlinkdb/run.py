@@ -7,11 +7,11 @@ from typing import Any
 
 from crawl.config import Config
 from crawl.driver.output_folder import SUCCESS, make_room
-from crawl.interfaces.chains import NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.phases.invertlinks.linkdb import linkdb_of, reading_linkdb
 from crawl.phases.invertlinks.tasks.dump import LinkDumpJob, as_inlinks, dump_links
 from crawl.phases.invertlinks.tasks.inlinks import inlinks_of_url
+from crawl.readers.readdb.lookup import spellings
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.manifest import Snapshot
@@ -28,12 +28,11 @@ def inlinks_of(directory: CrawlDir, url: str, config: Config) -> dict[str, Any] 
 
 
 def _find(folder: Folder, snapshot: Snapshot, url: str, config: Config) -> dict[str, Any] | None:
-    links = inlinks_of_url(folder, snapshot, url)
-    if not links.num_rows:
-        normal = NormalizerChain.from_config(config, Scope.LINKDB).normalize(url)
-        if normal is not None and normal != url:
-            url, links = normal, inlinks_of_url(folder, snapshot, normal)
-    return as_inlinks(url, links.to_pylist()) if links.num_rows else None
+    for name in spellings(url, config, Scope.LINKDB):
+        links = inlinks_of_url(folder, snapshot, name)
+        if links.num_rows:
+            return as_inlinks(name, links.to_pylist())
+    return None
 
 
 def dump(runner: Runner, crawl_dir: CrawlDir, job: LinkDumpJob) -> int:

@@ -205,8 +205,6 @@ def code(answer: RobotsAnswer, asked: Asked) -> int:
 OPERATION = Operation(
     name="robotsparser",
     method="",
-    options=RobotsparserOptions,
-    result=RobotsAnswer,
     run=run,
     render=render,
     values=values,

@@ -10,7 +10,7 @@ from crawl.operations.operation import Asked, Operation
 from crawl.operations.options import Natural, Positive, option
 from crawl.operations.view import Highlighted, Line, Note, Part, Table, View
 from crawl.operations.work import Work
-from crawl.printable import printable
+from crawl.printable import plural, printable
 
 NOT_FOUND = 1
 
@@ -105,8 +105,7 @@ def _notes(result: dict[str, Any]) -> Iterator[str]:
         yield f"did you mean: {printable(result['didYouMean'])}"
     if result["relaxed"]:
         yield "no page has all of the words; these have some of them"
-    pages = "page" if result["total"] == 1 else "pages"
-    yield f"{result['total']:,} {pages} in {result['seconds'] * 1000:,.1f} ms"
+    yield f"{plural(result['total'], 'page')} in {result['seconds'] * 1000:,.1f} ms"
 
 
 def _page(page: dict[str, Any]) -> Iterator[Part]:
@@ -140,11 +139,9 @@ def _page(page: dict[str, Any]) -> Iterator[Part]:
 
 OPERATION = Operation(
     name="search",
-    options=QueryOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
-    code=lambda done, asked: 0 if done["results"] else NOT_FOUND,
+    code=lambda answer, asked: 0 if answer["results"] else NOT_FOUND,
     help="""
     Search the pages of CRAWL_DIR that `crawl index` put into the embedded index, which is that
     of the active index writer of the plugin tantivy, whatever its id. It needs the extra `search`.

@@ -95,22 +95,22 @@ class CrawlSearch:
 
 
 def find_embedded_index(
-    directory: CrawlDir, writers: Iterable[NamedWriter], wanted: str | None = None
+    directory: CrawlDir, writers: Iterable[NamedWriter], writer: str | None = None
 ) -> EmbeddedFolders:
-    """The index of the writer `wanted`; else that of the active writers, and where they have none,
+    """The index of this writer; else that of the active writers, and where they have none,
     the only one that there is. Raises UsageError where there are several."""
-    known = _KnownIndexes(directory, {writer.id: writer for writer in writers})
-    if wanted is not None:
-        return known.require(wanted)
-    found = known.begun(known.active()) or known.begun(known.others())
-    if len(found) > 1:
+    indexes = _KnownIndexes(directory, {each.id: each for each in writers})
+    if writer is not None:
+        return indexes.require(writer)
+    begun = indexes.begun(indexes.active()) or indexes.begun(indexes.others())
+    if len(begun) > 1:
         raise UsageError(
             f"{directory.address} has the embedded indexes of several index writers"
-            f" ({', '.join(found)}): choose one (--writer)"
+            f" ({', '.join(begun)}): choose one (--writer)"
         )
-    for folders in found.values():
+    for folders in begun.values():
         return folders
-    raise known.absent()
+    raise indexes.absent()
 
 
 class _KnownIndexes:
@@ -149,24 +149,24 @@ class _KnownIndexes:
             if self._has_shards(writer) or folders.is_begun()
         }
 
-    def require(self, wanted: str) -> EmbeddedFolders:
+    def require(self, writer: str) -> EmbeddedFolders:
         """The index of this writer; raises UsageError where it has none of this kind."""
         ids = [*self.active(), *self.others()]
-        if wanted not in (*ids, EMBEDDED):
+        if writer not in (*ids, EMBEDDED):
             begun = self.begun(ids)
             there = f" (there is {', '.join(begun)})" if begun else ""
-            if wanted in (*self._writers, *self._outputs):
-                raise UsageError(f"the index writer {wanted} has no embedded index{there}")
-            near = did_you_mean(wanted, begun) or there
-            raise UsageError(f"no index writer is called {wanted!r}{near}")
-        found = self._folders(wanted)
-        if not found.is_begun() and not self._has_shards(wanted):
-            hint = command("index", self._directory.address, f"-D index.writers={wanted}")
+            if writer in (*self._writers, *self._outputs):
+                raise UsageError(f"the index writer {writer} has no embedded index{there}")
+            near = did_you_mean(writer, begun) or there
+            raise UsageError(f"no index writer is called {writer!r}{near}")
+        folders = self._folders(writer)
+        if not folders.is_begun() and not self._has_shards(writer):
+            hint = command("index", self._directory.address, f"-D index.writers={writer}")
             raise NoSnapshot(
-                f"{self._directory.address} has no embedded index of the index writer {wanted} yet:"
+                f"{self._directory.address} has no embedded index of the index writer {writer} yet:"
                 f" `{hint}` makes one"
             )
-        return found
+        return folders
 
     def absent(self) -> NoSnapshot:
         """There is no index, and what makes one."""

@@ -78,8 +78,6 @@ OPERATIONS = (
     Operation(
         name="list_properties",
         command="showproperties",
-        options=PropertiesOptions,
-        result=list[dict[str, Any]],
         run=run_list,
         render=render_list,
         place=Place.NOWHERE,
@@ -111,8 +109,6 @@ OPERATIONS = (
         name="properties_file",
         command="showproperties",
         method="",
-        options=PropertiesFileOptions,
-        result=str,
         run=run_file,
         render=lambda text, asked: [Line(text)],
         place=Place.NOWHERE,

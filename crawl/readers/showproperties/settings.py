@@ -55,11 +55,11 @@ def _masked(line: Setting) -> Setting:
 
 def matching(lines: list[Setting], pattern: str) -> list[Setting]:
     """Those whose key contains the pattern, or fits it where it has wildcards."""
-    wanted = pattern.lower()
-    if not any(wildcard in wanted for wildcard in "*?["):
-        wanted = f"*{wanted}*"
-    found = [line for line in lines if fnmatchcase(line.key.lower(), wanted)]
-    if not found:
+    wildcards = pattern.lower()
+    if not any(wildcard in wildcards for wildcard in "*?["):
+        wildcards = f"*{wildcards}*"
+    matches = [line for line in lines if fnmatchcase(line.key.lower(), wildcards)]
+    if not matches:
         near = did_you_mean(pattern, (line.key for line in lines))
         raise UsageError(f"no property matches {pattern!r}{near}")
-    return found
+    return matches

@@ -78,7 +78,7 @@ def run(work: Work, options: SimulateOptions) -> dict[str, Any]:
         tasks=options.tasks,
         seed=options.seed,
         measured=options.measured,
-    ).values()
+    )
 
 
 def _source(work: Work, options: SimulateOptions) -> Source:
@@ -90,7 +90,7 @@ def _source(work: Work, options: SimulateOptions) -> Source:
         if hosts is not None or urls is not None:
             raise UsageError("either a CRAWL_DIR or --hosts and --urls, not both")
         require_segments(work.crawl, (segment,) if segment else ())
-        return segment_source(work.crawl.address, segment)
+        return segment_source(work.crawl, segment)
     if hosts is None or urls is None:
         raise UsageError("what to simulate? a CRAWL_DIR with a fetch list, or --hosts and --urls")
     return synthetic_source(hosts, urls, options.skew, options.parts, options.seed)
@@ -158,8 +158,6 @@ def _time(seconds: float) -> str:
 
 OPERATION = Operation(
     name="simulate",
-    options=SimulateOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
     is_crawl_optional=True,

@@ -4,7 +4,7 @@ what the HostDb has measured, where it has, and an assumption else."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -16,7 +16,6 @@ from crawl.fetcher.drivers.simulate import (
     Latencies,
     Latency,
     ListedUrls,
-    PartPlan,
     listed_urls,
     made_urls,
     makespan,
@@ -44,16 +43,15 @@ class Source:
     crawl_dir: CrawlDir | None = None
 
 
-def segment_source(crawl_dir: str, name: str | None) -> Source:
+def segment_source(directory: CrawlDir, name: str | None) -> Source:
     """The fetch list of a segment: the named one, or the oldest that is not fetched yet."""
-    directory = CrawlDir(crawl_dir)
     if name is None:
         segment = choose(directory, None)
     else:
         segment = directory.segments.segment(segment_name(name))
     manifest = segment.require(GENERATE)
     return Source(
-        f"{crawl_dir}/segments/{segment.name}",
+        f"{directory.address}/segments/{segment.name}",
         [(file.part, partial(listed_urls, segment.folder, file)) for file in manifest.files],
         segment,
         directory,
@@ -69,69 +67,6 @@ def synthetic_source(hosts: int, urls: int, skew: float, parts: int, seed: int) 
     )
 
 
-@dataclass(frozen=True, slots=True)
-class LatencySources:
-    """Of how many hosts on a list the answers' times were measured, and by which HostDb."""
-
-    hosts: int = 0
-    measured: int = 0
-    hostdb: int | None = None
-    """The snapshot; None where there is none, or nobody asked for it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Simulation:
-    """What came out."""
-
-    name: str
-    plans: list[PartPlan]
-    seconds: float
-    latencies: LatencySources = field(default_factory=LatencySources)
-
-    @property
-    def urls_per_s(self) -> float:
-        records = sum(plan.counters["records"] for plan in self.plans)
-        return records / self.seconds if self.seconds else 0.0
-
-    def values(self) -> dict[str, Any]:
-        """As plain values, under the keys of `crawl simulate --json`."""
-        return {
-            "source": self.name,
-            "seconds": round(self.seconds, 3),
-            "ideal_s": round(max((plan.ideal_s for plan in self.plans), default=0.0), 3),
-            "urls": sum(plan.urls for plan in self.plans),
-            "urls_per_s": round(self.urls_per_s, 3),
-            "latencies": asdict(self.latencies),
-            "parts": [
-                {
-                    "part": plan.part,
-                    "urls": plan.urls,
-                    "hosts": plan.hosts,
-                    "threads": plan.threads,
-                    "seconds": round(plan.seconds, 3),
-                    "ideal_s": round(plan.ideal_s, 3),
-                    "thread_use": round(plan.thread_use, 4),
-                    "urls_per_s": round(plan.urls_per_s, 3),
-                    "requests": plan.counters["requests"],
-                    "robots_requests": plan.counters["robots_requests"],
-                    "handed_back": plan.handed_back,
-                    "longest": [
-                        {
-                            "host": host.key,
-                            "requests": host.requests,
-                            "ended_s": round(host.ended_s, 3),
-                            "asking_s": round(host.asking_s, 3),
-                            "pausing_s": round(host.pausing_s, 3),
-                            "waiting_s": round(host.waiting_s, 3),
-                        }
-                        for host in plan.longest
-                    ],
-                }
-                for plan in self.plans
-            ],
-        }
-
-
 def simulate(
     source: Source,
     config: Config,
@@ -139,32 +74,73 @@ def simulate(
     *,
     tasks: int | None,
     seed: int,
-    measured: bool = True,
-) -> Simulation:
-    """Runs every part in virtual time; `tasks`: parts fetched at the same time. `measured`: a host
-    answers as it did before, where the HostDb knows; else, and all others, as `latency` says."""
+    measured: bool,
+) -> dict[str, Any]:
+    """What comes out, under the keys of `crawl simulate --json`, when every part is run in virtual
+    time; `tasks`: parts fetched at the same time. `measured`: a host answers as it did before,
+    where the HostDb knows; else, and all others, as `latency` says."""
     latencies: Latencies = latency
-    sources = LatencySources()
+    # of how many hosts on a list the answers' times were measured, and by which HostDb: None where
+    # there is none, or nobody asked for it
+    origins: dict[str, int | None] = {"hosts": 0, "measured": 0, "hostdb": None}
     if measured and source.segment is not None and source.crawl_dir is not None:
-        latencies, sources = _measured(source.crawl_dir, source.segment, latency)
+        latencies, origins = _measured(source.crawl_dir, source.segment, latency)
     plans = [
         plan_part(part, listed(), config, latencies, seed=seed) for part, listed in source.parts
     ]
     seconds = makespan([plan.seconds for plan in plans], tasks)
-    return Simulation(source.name, plans, seconds, sources)
+    records = sum(plan.counters["records"] for plan in plans)
+    return {
+        "source": source.name,
+        "seconds": round(seconds, 3),
+        "ideal_s": round(max((plan.ideal_s for plan in plans), default=0.0), 3),
+        "urls": sum(plan.urls for plan in plans),
+        "urls_per_s": round(records / seconds if seconds else 0.0, 3),
+        "latencies": origins,
+        "parts": [
+            {
+                "part": plan.part,
+                "urls": plan.urls,
+                "hosts": plan.hosts,
+                "threads": plan.threads,
+                "seconds": round(plan.seconds, 3),
+                "ideal_s": round(plan.ideal_s, 3),
+                "thread_use": round(plan.thread_use, 4),
+                "urls_per_s": round(plan.urls_per_s, 3),
+                "requests": plan.counters["requests"],
+                "robots_requests": plan.counters["robots_requests"],
+                "handed_back": plan.handed_back,
+                "longest": [
+                    {
+                        "host": host.key,
+                        "requests": host.requests,
+                        "ended_s": round(host.ended_s, 3),
+                        "asking_s": round(host.asking_s, 3),
+                        "pausing_s": round(host.pausing_s, 3),
+                        "waiting_s": round(host.waiting_s, 3),
+                    }
+                    for host in plan.longest
+                ],
+            }
+            for plan in plans
+        ],
+    }
 
 
 def _measured(
     directory: CrawlDir, segment: Segment, latency: Latency
-) -> tuple[Latencies, LatencySources]:
+) -> tuple[Latencies, dict[str, int | None]]:
     dataset = directory.dataset(HOSTDB)
     hosts = _hosts_of(segment)
 
-    def read(state: Snapshot | None) -> tuple[Latencies, LatencySources]:
+    def origins(count: int, hostdb: int | None) -> dict[str, int | None]:
+        return {"hosts": len(hosts), "measured": count, "hostdb": hostdb}
+
+    def read(state: Snapshot | None) -> tuple[Latencies, dict[str, int | None]]:
         if state is None:
-            return latency, LatencySources(len(hosts))
-        found = measured_latencies(dataset.folder, state, hosts, latency)
-        return found, LatencySources(len(hosts), found.hosts, state.number)
+            return latency, origins(0, None)
+        measured = measured_latencies(dataset.folder, state, hosts, latency)
+        return measured, origins(measured.hosts, state.number)
 
     def is_kept(state: Snapshot | None) -> bool:
         return state is None or dataset.is_kept(state)
@@ -174,11 +150,11 @@ def _measured(
 
 def _hosts_of(segment: Segment) -> pa.Array[Any]:
     """The hosts on a fetch list."""
-    found: pa.Array[Any] = pa.array([], pa.string())
+    hosts: pa.Array[Any] = pa.array([], pa.string())
     folder = segment.part_folder(GENERATE)
     for file in segment.require(GENERATE).files:
         with open_table(folder, file.path, size=file.bytes) as source:
             for rows in each_group(source, ["host"]):
                 more: Any = pc.unique(rows["host"].cast(pa.string()))
-                found = pc.unique(pa.concat_arrays([found, more]))
-    return found
+                hosts = pc.unique(pa.concat_arrays([hosts, more]))
+    return hosts

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, Any
 
+from crawl.clock import as_text
+from crawl.errors import StorageError
 from crawl.operations.operation import Asked, NoOptions, Operation
 from crawl.operations.options import selector
 from crawl.operations.view import Line, Table, View
@@ -19,9 +21,27 @@ class FilesOptions:
 
 
 def run_list(work: Work, options: NoOptions) -> list[dict[str, Any]]:
-    from crawl.readers.snapshots.snapshots import list_snapshots
+    from crawl.storage.manifest import Snapshot
 
-    return list_snapshots(work.directory, lambda line: work.notice(f"{work.operation}: {line}"))
+    timeline = work.directory.require_timeline()
+    rows = []
+    for number in timeline.numbers:
+        try:
+            snapshot = work.directory.crawldb.snapshot(number)
+        except StorageError as error:
+            work.notice(f"{work.operation}: {error}")
+            snapshot = Snapshot(number, 0, (), 0, "damaged")
+        rows.append(
+            {
+                "snapshot": number,
+                "made": as_text(snapshot.created_ms) if snapshot.buckets else "",
+                "by": snapshot.phase,
+                "urls": snapshot.rows,
+                "bytes": snapshot.bytes,
+                "current": number == timeline.current,
+            }
+        )
+    return rows
 
 
 def run_files(work: Work, options: FilesOptions) -> list[str]:
@@ -49,8 +69,6 @@ OPERATIONS = (
             'duckdb -c "SELECT status, count(*) FROM read_parquet([$(crawl snapshots mycrawl \\\n'
             '      --files | sed "s/.*/\'&\'/" | paste -sd,)]) GROUP BY 1"',
         ),
-        options=NoOptions,
-        result=list[dict[str, Any]],
         run=run_list,
         render=render_list,
         help="The kept states of the CrawlDb, the current one last.",
@@ -59,8 +77,6 @@ OPERATIONS = (
     Operation(
         name="snapshot_files",
         command="snapshots",
-        options=FilesOptions,
-        result=list[str],
         run=run_files,
         render=render_files,
         help="The Parquet files of the CrawlDb's current state, for programs that read them.",

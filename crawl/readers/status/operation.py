@@ -177,8 +177,6 @@ OPERATIONS = (
             "crawl status mycrawl --behind",
             "watch crawl status mycrawl",
         ),
-        options=NoOptions,
-        result=Overview,
         run=run_overview,
         render=render_overview,
         values=lambda overview, asked: overview.segments,
@@ -186,8 +184,6 @@ OPERATIONS = (
     ),
     Operation(
         name="status",
-        options=NoOptions,
-        result=list[dict[str, Any]],
         run=run_segments,
         render=render_segments,
         help="""
@@ -200,8 +196,6 @@ OPERATIONS = (
     Operation(
         name="hosts_left_alone",
         command="status",
-        options=HostsOptions,
-        result=list[dict[str, Any]],
         run=run_hosts,
         render=render_hosts,
         help="""
@@ -213,8 +207,6 @@ OPERATIONS = (
     Operation(
         name="phase_costs",
         command="status",
-        options=PhasesOptions,
-        result=list[dict[str, Any]],
         run=run_phases,
         render=render_phases,
         help="""
@@ -227,8 +219,6 @@ OPERATIONS = (
     Operation(
         name="behind",
         command="status",
-        options=BehindOptions,
-        result=list[dict[str, Any]],
         run=run_behind,
         render=render_behind,
         help="""

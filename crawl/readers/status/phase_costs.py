@@ -130,15 +130,15 @@ def _run(
 def _merged(runs: list[_PhaseRun]) -> list[_PhaseRun]:
     """Each run once, the earliest first: a generate leaves its report with the snapshot and with
     every segment, and one of them that can be read is enough."""
-    found: dict[tuple[str, int], _PhaseRun] = {}
+    merged: dict[tuple[str, int], _PhaseRun] = {}
     for run in sorted(runs, key=lambda run: not run.report):
-        if not run.report and any(run.is_part_of(other) for other in found.values()):
+        if not run.report and any(run.is_part_of(other) for other in merged.values()):
             continue
         key = (run.phase, run.started_ms)
-        names = {*run.segments, *(found[key].segments if key in found else ())}
-        report = found[key].report if key in found else run.report
-        found[key] = _PhaseRun(run.phase, run.started_ms, tuple(sorted(names)), report)
-    return sorted(found.values(), key=lambda run: run.started_ms)
+        names = {*run.segments, *(merged[key].segments if key in merged else ())}
+        report = merged[key].report if key in merged else run.report
+        merged[key] = _PhaseRun(run.phase, run.started_ms, tuple(sorted(names)), report)
+    return sorted(merged.values(), key=lambda run: run.started_ms)
 
 
 def _moment(value: object) -> int | None:

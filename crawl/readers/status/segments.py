@@ -60,8 +60,8 @@ def _progress(segment: Segment, command: str) -> tuple[str, list[dict[str, Any]]
     """How far a running command is, in a line, and which servers it waits for."""
     if command == "parse":
         return str(parse_progress.progress_of(segment)), []
-    found = fetch_progress.progress_of(segment)
-    return str(found), list(found.waits)
+    progress = fetch_progress.progress_of(segment)
+    return str(progress), list(progress.waits)
 
 
 def hosts_left_alone(directory: CrawlDir, config: Config, clock: Clock) -> list[dict[str, Any]]:

@@ -51,8 +51,6 @@ def render(counted: dict[str, Any], asked: Asked) -> View:
 
 OPERATION = Operation(
     name="crawlcomplete",
-    options=CrawlcompleteOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
     uses_spark=True,

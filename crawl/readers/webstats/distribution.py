@@ -11,8 +11,8 @@ import numpy as np
 
 def distribution_of(values: np.ndarray[Any, Any]) -> Counter[int]:
     """How often there is each value."""
-    found, counts = np.unique(values, return_counts=True)
-    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+    distinct, counts = np.unique(values, return_counts=True)
+    return Counter(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))
 
 
 def add_counts(total: Any, more: Any) -> None:

@@ -42,8 +42,6 @@ def render(counted: dict[str, Any], asked: Asked) -> View:
 
 OPERATION = Operation(
     name="domainstats",
-    options=DomainstatsOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
     uses_spark=True,

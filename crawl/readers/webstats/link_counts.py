@@ -101,22 +101,22 @@ def send_inlinks(destinations: int, number: int, received: Received, outbox: Out
     """Counts the links of the pages that meet here, and sends each to where it leads."""
     ages = received.rows(PARSED_PAGES).group_by("source", use_threads=False)
     latest = ages.aggregate([("age", "min")])
-    found = OutDegrees(pages=latest.num_rows)
+    degrees_out = OutDegrees(pages=latest.num_rows)
     links = received.rows(LINKS).join(
         latest, ["source", "age"], ["source", "age_min"], join_type="inner", use_threads=False
     )
     # a link that a page has twice counts once
     distinct = links.group_by(["source", "target", "is_internal"], use_threads=False).aggregate([])
-    found.links = distinct.num_rows
-    found.internal = pc.sum(distinct["is_internal"]).as_py() or 0
+    degrees_out.links = distinct.num_rows
+    degrees_out.internal = pc.sum(distinct["is_internal"]).as_py() or 0
     degrees = value_counts(distinct.select(["source"]))["count_all"].to_numpy()
-    found.degrees = distribution_of(degrees)
-    if len(degrees) < found.pages:
-        found.degrees[0] = found.pages - len(degrees)
-    if found.links:
+    degrees_out.degrees = distribution_of(degrees)
+    if len(degrees) < degrees_out.pages:
+        degrees_out.degrees[0] = degrees_out.pages - len(degrees)
+    if degrees_out.links:
         target = distinct["target"].to_numpy()
         outbox.send(INLINKS, distinct.select(["target"]), _places(target, destinations))
-    return found
+    return degrees_out
 
 
 def count_inlinks(top: int, number: int, received: Received) -> InDegrees:
@@ -131,18 +131,18 @@ def count_inlinks(top: int, number: int, received: Received) -> InDegrees:
     )
 
 
-def find_urls(wanted: Numbers, task: LinkTask) -> Mapping[int, str]:
+def find_urls(wanted_numbers: Numbers, task: LinkTask) -> Mapping[int, str]:
     """The URLs behind numbers, as far as links of the file lead to them."""
-    found: dict[int, str] = {}
+    urls_by_number: dict[int, str] = {}
     for _, outlinks in _pages(task):
         targets, _ = _targets(outlinks)
         if len(targets):
             numbers = row_hashes(column_bytes(targets))
-            places = np.flatnonzero(np.isin(numbers, wanted))
+            places = np.flatnonzero(np.isin(numbers, wanted_numbers))
             numbers, firsts = np.unique(numbers[places], return_index=True)
             urls = targets.take(pa.array(places[firsts])).to_pylist()
-            found.update(zip(numbers.tolist(), map(str, urls), strict=True))
-    return found
+            urls_by_number.update(zip(numbers.tolist(), map(str, urls), strict=True))
+    return urls_by_number
 
 
 def _pages(task: LinkTask) -> Any:

@@ -86,8 +86,6 @@ def _spread(degrees: Mapping[str, int]) -> list[object]:
 
 OPERATION = Operation(
     name="linkstats",
-    options=LinkstatsOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
     uses_spark=True,

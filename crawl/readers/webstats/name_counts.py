@@ -156,8 +156,8 @@ def summarize_names(job: NameJob, number: int, received: Received) -> NameSummar
     # names of the same size are told in the order of their names
     last = likely[min(job.top, len(likely)) - 1] if job.top else likely[0]
     ties = (fetched > fetched[last]) | ((fetched == fetched[last]) & (urls >= urls[last]))
-    chosen = np.flatnonzero(ties) if job.top else likely[:0]
-    candidates = zip(strings(names.take(chosen)), matrix[chosen].tolist(), strict=True)
+    listed = np.flatnonzero(ties) if job.top else likely[:0]
+    candidates = zip(strings(names.take(listed)), matrix[listed].tolist(), strict=True)
     top = sorted(((name, tuple(counts)) for name, counts in candidates), key=by_size)[: job.top]
     return NameSummary(
         len(names),

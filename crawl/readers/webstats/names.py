@@ -13,24 +13,26 @@ from crawl.readers.webstats.options import CrawlcompleteOptions, DomainstatsOpti
 
 if TYPE_CHECKING:
     from crawl.readers.webstats.name_counts import NameSummary
-    from crawl.storage.manifest import Snapshot
 
 
 def summarize(
     work: Work, options: DomainstatsOptions | CrawlcompleteOptions, title: str
 ) -> NameSummary:
     """Counts the URLs of each name, and draws a picture of that where one is asked for."""
+    from crawl.driver.phase_run import read_crawldb
     from crawl.readers.webstats import run as statistics
     from crawl.readers.webstats.pictures import check_picture, draw_names
 
     check_picture(options.plot)
     kind = NameKind(options.by.value)
 
-    def count(state: Snapshot) -> NameSummary:
-        with work.runner(rows=state.rows) as runner:
-            return statistics.count_names(runner, work.directory, state, kind, options.top)
-
-    summary = work.directory.reading(count, options.snapshot)
+    summary = read_crawldb(
+        work,
+        lambda runner, state: statistics.count_names(
+            runner, work.directory, state, kind, options.top
+        ),
+        options.snapshot,
+    )
     if options.plot is not None:
         sums = f"{summary.fetched:,} pages of {summary.names:,} {kind}s"
         draw_names(options.plot, kind, summary, f"{title} by {kind}: {sums}")

@@ -121,17 +121,17 @@ def _draw_ranks(axes: Axes, kind: str, sizes: Counter[int]) -> None:
 
 def _draw_statuses(axes: Axes, kind: str, top: Sequence[tuple[str, Mapping[str, int]]]) -> None:
     places = np.arange(len(top))[::-1]
-    left = np.zeros(len(top))
+    begins = np.zeros(len(top))
     for status, colour in STATUS_COLOURS.items():
         widths = np.array([counts.get(status, 0) for _, counts in top], np.float64)
         if widths.any():
             label = status.removeprefix("db_").replace("_", " ")
-            axes.barh(places, widths, left=left, color=colour, height=0.72, label=label)
-            left += widths
+            axes.barh(places, widths, left=begins, color=colour, height=0.72, label=label)
+            begins += widths
     _name_bars(axes, places, [printable(name, _LABEL) for name, _ in top])
     axes.set_title(f"URLs of the largest {kind}s by status", pad=26 if len(top) else 6)
     axes.set_xlabel("URLs")
-    axes.set_xlim(0, float(left.max()) * 1.02 if len(top) and left.any() else 1)
+    axes.set_xlim(0, float(begins.max()) * 1.02 if len(top) and begins.any() else 1)
     _thousands(axes.xaxis)
     axes.grid(axis="x")
     if len(top):
@@ -152,14 +152,14 @@ def _draw_statuses(axes: Axes, kind: str, top: Sequence[tuple[str, Mapping[str, 
 def _draw_degrees(
     axes: Axes, degrees: Counter[int], colour: str, title: str, across: str, up: str
 ) -> None:
-    found = np.array(sorted(degree for degree in degrees if degree > 0), np.float64)
-    counts = np.array([degrees[int(degree)] for degree in found], np.float64)
-    axes.scatter(found, counts, s=16, color=colour, alpha=0.35, linewidths=0)
-    if len(found):
-        middles, means = _binned(found, counts)
+    values = np.array(sorted(degree for degree in degrees if degree > 0), np.float64)
+    counts = np.array([degrees[int(degree)] for degree in values], np.float64)
+    axes.scatter(values, counts, s=16, color=colour, alpha=0.35, linewidths=0)
+    if len(values):
+        middles, means = _binned(values, counts)
         axes.plot(middles, means, color=colour, linewidth=2, solid_capstyle="round")
-        total, weight = counts.sum(), (found * counts).sum()
-        note = f"mean {weight / total:,.1f}   ·   most {int(found[-1]):,}"
+        total, weight = counts.sum(), (values * counts).sum()
+        note = f"mean {weight / total:,.1f}   ·   most {int(values[-1]):,}"
         if degrees.get(0):
             note += f"   ·   {degrees[0]:,} {up} with none"
         axes.set_title(note, loc="right", fontsize=9, color=MUTED)
@@ -175,8 +175,8 @@ def _binned(
     sums, _ = np.histogram(degrees, edges, weights=counts)
     widths = np.diff(edges)
     middles = np.sqrt(edges[:-1] * np.maximum(edges[1:] - 1, edges[:-1]))
-    kept = sums > 0
-    return middles[kept], (sums / widths)[kept]
+    filled = sums > 0
+    return middles[filled], (sums / widths)[filled]
 
 
 def _code_colour(code: str) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.view import Table, View
@@ -10,22 +10,19 @@ from crawl.operations.work import Work
 from crawl.readers.webstats.names import picture_notes
 from crawl.readers.webstats.options import ProtocolstatsOptions
 
-if TYPE_CHECKING:
-    from crawl.storage.manifest import Snapshot
-
 
 def run(work: Work, options: ProtocolstatsOptions) -> dict[str, Any]:
+    from crawl.driver.phase_run import read_crawldb
     from crawl.model.status import status_label
     from crawl.readers.webstats import run as statistics
     from crawl.readers.webstats.pictures import check_picture, draw_codes
 
     check_picture(options.plot)
-
-    def count(state: Snapshot) -> dict[tuple[str, int], int]:
-        with work.runner(rows=state.rows) as runner:
-            return statistics.count_answers(runner, work.directory, state)
-
-    answers = work.directory.reading(count, options.snapshot)
+    answers = read_crawldb(
+        work,
+        lambda runner, state: statistics.count_answers(runner, work.directory, state),
+        options.snapshot,
+    )
     codes: dict[str, int] = {}
     statuses: dict[str, dict[str, int]] = {}
     for (code, status), urls in sorted(answers.items()):
@@ -48,8 +45,6 @@ def render(counted: dict[str, Any], asked: Asked) -> View:
 
 OPERATION = Operation(
     name="protocolstats",
-    options=ProtocolstatsOptions,
-    result=dict[str, Any],
     run=run,
     render=render,
     uses_spark=True,

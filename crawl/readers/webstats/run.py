@@ -48,8 +48,8 @@ def count_names(
     sent = runner.exchange(partial(send_counts, job), files, count, "statistics: count")
     numbers = [(number, number) for number in range(count)]
     total = NameSummary()
-    for found in sent.run(partial(summarize_names, job), numbers, "statistics: add up"):
-        add_counts(total, found)
+    for summary in sent.run(partial(summarize_names, job), numbers, "statistics: add up"):
+        add_counts(total, summary)
     total.top = sorted(total.top, key=by_size)[:top]
     return total
 
@@ -103,20 +103,20 @@ def count_links(runner: Runner, tasks: list[LinkTask], top: int) -> LinkSummary:
     numbers = [(number, number) for number in range(count)]
     sent = runner.exchange(partial(send_links, count), ordered, count, "linkstats: links")
     inverted = sent.send(partial(send_inlinks, count), numbers, count, "linkstats: pages")
-    found = inverted.run(partial(count_inlinks, top), numbers, "linkstats: targets")
+    counts = inverted.run(partial(count_inlinks, top), numbers, "linkstats: targets")
     outlinks, inlinks = OutDegrees(), InDegrees()
     for each in inverted.results():
         add_counts(outlinks, each)
-    for some in found:
+    for some in counts:
         add_counts(inlinks, some)
     inlinks.top = sorted(inlinks.top, key=lambda each: (-each[0], each[1]))[:top]
-    wanted = np.array([number for _, number in inlinks.top], np.uint64)
-    known: dict[int, str] = {}
-    if len(wanted):
-        for names in runner.run(partial(find_urls, wanted), ordered, "linkstats: names"):
-            known.update(names)
+    numbers_shown = np.array([number for _, number in inlinks.top], np.uint64)
+    urls: dict[int, str] = {}
+    if len(numbers_shown):
+        for names in runner.run(partial(find_urls, numbers_shown), ordered, "linkstats: names"):
+            urls.update(names)
     ranked = sorted(
-        ((links, known[number]) for links, number in inlinks.top),
+        ((links, urls[number]) for links, number in inlinks.top),
         key=lambda each: (-each[0], each[1]),
     )
     segments = len({task.folder.address for task in tasks})

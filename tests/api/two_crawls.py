@@ -1,7 +1,7 @@
 """A program with several crawls in one process, and with sessions of somebody else's: what they
 come to, as JSON. A process of its own, since it opens, stops and kills Spark sessions.
 
-    python -m tests.facade.two_crawls FOLDER
+    python -m tests.api.two_crawls FOLDER
 """
 
 from __future__ import annotations

@@ -20,7 +20,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     folder = tmp_path_factory.mktemp("two")
     root = Path(__file__).parents[2]
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.facade.two_crawls", str(folder)],
+        [sys.executable, "-m", "tests.api.two_crawls", str(folder)],
         cwd=root,
         env={**os.environ, "CRAWL_LOG_DIR": str(folder / "logs")},
         capture_output=True,
