@@ -184,15 +184,6 @@ def host_of(url: str) -> str | None:
         return None if found is None else found.host
 
 
-def port_of(url: str) -> int | None:
-    """The port where it is not the scheme's own."""
-    try:
-        return _parse(url).port
-    except _NOT_A_URL:
-        found = _parse_undecodable(url)
-        return None if found is None else found.port
-
-
 def authority(url: URL) -> str:
     """`scheme://host:port`, without the scheme's own port: what a robots.txt speaks for."""
     port = f":{url.port}" if url.port is not None else ""
