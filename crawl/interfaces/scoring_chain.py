@@ -84,11 +84,11 @@ class ScoringChain:
         return bool(self._at(moment))
 
     def _at(self, moment: Moment) -> list[_Counted]:
-        found = self._by_moment.get(moment)
-        if found is None:
-            found = [each for each in self._filters if _overrides(each[1], moment)]
-            self._by_moment[moment] = found
-        return found
+        plugins = self._by_moment.get(moment)
+        if plugins is None:
+            plugins = [each for each in self._filters if _overrides(each[1], moment)]
+            self._by_moment[moment] = plugins
+        return plugins
 
     @cached_property
     def _by_moment(self) -> dict[str, list[_Counted]]:
@@ -132,13 +132,13 @@ class ScoringChain:
     # --- a page is fetched and parsed --------------------------------------------------
     def before_parse(self, url: str, datum: CrawlDatum, counters: Counters) -> dict[str, str]:
         """What the content keeps of its record."""
-        kept: dict[str, str] = {}
+        metadata: dict[str, str] = {}
         for faults, plugin in self._at("before_parse"):
             try:
-                kept.update(checked_metadata(plugin.before_parse(url, datum)))
+                metadata.update(checked_metadata(plugin.before_parse(url, datum)))
             except Exception:
                 counters[faults] += 1
-        return kept
+        return metadata
 
     def after_parse(self, url: str, content: Content, parse: Parse, counters: Counters) -> Parse:
         for faults, plugin in self._at("after_parse"):
@@ -159,8 +159,8 @@ class ScoringChain:
         """The targets in their order, some maybe left out."""
         for faults, plugin in self._at("distribute"):
             try:
-                given = plugin.distribute(parse, content, targets, all_count)
-                targets = checked_targets(targets, given)
+                answer = plugin.distribute(parse, content, targets, all_count)
+                targets = checked_targets(targets, answer)
             except Exception:
                 counters[faults] += 1
         return targets
@@ -272,8 +272,8 @@ def _by_row(
     if not _overrides(plugin, "sort_value"):
         return values
     ranked: list[float] = []
-    given: list[Any] = values.to_pylist()
-    for (url, datum), value in zip(to_records(datums), given, strict=True):
+    numbers: list[Any] = values.to_pylist()
+    for (url, datum), value in zip(to_records(datums), numbers, strict=True):
         ranked.append(value)
         try:
             ranked[-1] = checked_number(plugin.sort_value(url, datum, value))

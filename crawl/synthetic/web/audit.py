@@ -38,15 +38,15 @@ class RequestGap:
 def gaps(log: Iterable[LogEntry], key: Key = by_host) -> list[RequestGap]:
     """The pause before every request but the first under its key, shortest first."""
     last: dict[str, LogEntry] = {}
-    found: list[RequestGap] = []
+    pauses: list[RequestGap] = []
     for entry in sorted(log, key=lambda entry: entry.began):
         name = key(entry)
         before = last.get(name)
         if before is not None:
-            found.append(RequestGap(name, entry.began - before.ended, before, entry))
+            pauses.append(RequestGap(name, entry.began - before.ended, before, entry))
         if before is None or entry.ended >= before.ended:
             last[name] = entry
-    return sorted(found, key=lambda gap: gap.seconds)
+    return sorted(pauses, key=lambda gap: gap.seconds)
 
 
 def concurrency(log: Iterable[LogEntry], key: Key = by_host) -> dict[str, int]:

@@ -48,10 +48,10 @@ def sitemap(plan: WebPlan, site: int, path: str) -> SitemapFile | None:
         if path == "/sitemap.xml":
             return SitemapFile(location=MOVED_PATH)
         return _urlset(bare_entries(plan, site)) if path == MOVED_PATH else None
-    found = _PATH.fullmatch(path)
-    if not found:
+    match = _PATH.fullmatch(path)
+    if not match:
         return None
-    part, is_packed = int(found[1] or 0), bool(found[2])
+    part, is_packed = int(match[1] or 0), bool(match[2])
     if style in _INDEXED:
         return _part(plan, site, style, part, is_packed)
     return _single(plan, site, style) if not part and not is_packed else None
@@ -110,11 +110,11 @@ def _part(
     if part == 1 and is_nested:
         below = [f"{here}/sitemap-{n}.xml" for n in range(2, parts + 2)]
         return None if is_packed else _index([*below, f"{here}/sitemap.xml"])
-    chosen = 0 if is_single else part - first_part
-    if chosen >= parts or (part and is_single) or is_packed != suffix.endswith("gz"):
+    place = 0 if is_single else part - first_part
+    if place >= parts or (part and is_single) or is_packed != suffix.endswith("gz"):
         return None
     # by their numbers, so that a part need not know how many pages of those before are listed
-    numbers = range(chosen * per_part, min((chosen + 1) * per_part, plan.sizes[site]))
+    numbers = range(place * per_part, min((place + 1) * per_part, plan.sizes[site]))
     file = _urlset(bare_entries(plan, site, numbers))
     if is_packed:
         return SitemapFile(gzip.compress(file.body, mtime=0), "application/x-gzip")

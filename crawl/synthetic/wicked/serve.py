@@ -124,7 +124,7 @@ def _deafen(port: int) -> list[socket.socket]:
 async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
     port = listeners[0].getsockname()[1]
     wicked = WickedHandler(port, log)
-    kept = _deafen(port)
+    deaf_sockets = _deafen(port)
     for listener in listeners:
         resets = listener.getsockname()[0] == RESET_ADDRESS
         await asyncio.start_server(_reset if resets else wicked.converse, sock=listener)
@@ -145,7 +145,7 @@ async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
     make_all()
     send_to_parent({"port": port})
     await stopped.wait()
-    for one in kept:
+    for one in deaf_sockets:
         one.close()
     # whatever waits, drips or repeats is ended here, and logged as cut
     waiting = asyncio.all_tasks() - {asyncio.current_task()}
