@@ -95,11 +95,6 @@ class ScoringChain:
         return {}
 
     # --- a URL enters ------------------------------------------------------------------
-    @property
-    def changes_injected(self) -> bool:
-        """Whether any plugin has a say in the score of a seed."""
-        return self.has_moment("injected_score")
-
     def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
         for faults, plugin in self._at("injected_score"):
             try:
@@ -200,11 +195,6 @@ class ScoringChain:
             with CountedFaults(counters, faults, old.num_rows):
                 scores = checked_scores(plugin.update_scores(old, scores, links, now), old.num_rows)
         return scores
-
-    @property
-    def has_orphan_moment(self) -> bool:
-        """Whether any plugin wants to know of URLs of which nothing was heard."""
-        return self.has_moment("orphaned_score")
 
     def orphaned_score(
         self, url: str, datum: CrawlDatum, now: int, counters: Counters

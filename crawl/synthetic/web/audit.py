@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from crawl.synthetic.web import robots
 from crawl.synthetic.web.log import LogEntry
@@ -16,12 +17,8 @@ from crawl.synthetic.web.web import Web
 Key = Callable[[LogEntry], str]
 
 
-def by_host(entry: LogEntry) -> str:
-    return entry.host
-
-
-def by_ip(entry: LogEntry) -> str:
-    return entry.ip
+by_host: Key = attrgetter("host")
+by_ip: Key = attrgetter("ip")
 
 
 @dataclass(frozen=True, slots=True)

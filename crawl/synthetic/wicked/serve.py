@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import socket
-import sys
 import time
 from collections.abc import Iterable
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from crawl.errors import UsageError
 from crawl.synthetic.web.listen import listen
 from crawl.synthetic.web.log import LogEntry, write_entry
-from crawl.synthetic.web.process import CommandReader, prepare_child, send_to_parent
+from crawl.synthetic.web.process import CommandReader, run_child, send_to_parent
 from crawl.synthetic.wicked.bombs import make_all
 from crawl.synthetic.wicked.exchange import Exchange, Route, abort
 from crawl.synthetic.wicked.routes import ADDRESSES, BY_NAME, HOSTS, ROUTES, find_route
@@ -154,17 +150,10 @@ async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-def main(settings_json: str, log_number: str) -> None:
+def serve(content: dict[str, Any], log: BinaryIO) -> None:
     """Is wicked until standard input ends."""
-    prepare_child()
-    try:
-        listeners = listen([*ADDRESSES, RESET_ADDRESS], json.loads(settings_json)["port"])
-    except UsageError as error:
-        send_to_parent({"error": str(error)})
-        return
-    with os.fdopen(int(log_number), "wb", buffering=1 << 16) as log:
-        asyncio.run(_serve(listeners, log))
+    asyncio.run(_serve(listen([*ADDRESSES, RESET_ADDRESS], content["port"]), log))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run_child(serve)

@@ -158,7 +158,7 @@ class ListedRows:
             metadata=metadata,
         )
         scoring = self._job.scoring
-        if scoring.changes_injected:
+        if scoring.has_moment("injected_score"):
             datum = scoring.injected_score(url, datum, self._counters)
         return datum, rank
 
