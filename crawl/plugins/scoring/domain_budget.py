@@ -49,7 +49,7 @@ EACH = number(
     unit="pages",
     minimum=0,
 )
-MOST = number(
+MAX_PAGES = number(
     "scoring.domain.budget.max",
     10000.0,
     "Most pages that foreign domains vouch for by links to one URL.",
@@ -74,10 +74,10 @@ class DomainBudgetScoring(ScoreRankedFilter):
     def __init__(self, config: Config) -> None:
         self._base = config[BASE]
         self._each = config[EACH]
-        self._most = config[MOST]
+        self._most = config[MAX_PAGES]
         self._sketch = config[SKETCH]
         if self._base > self._most:
-            raise ConfigError(f"{BASE.name} is more than {MOST.name}")
+            raise ConfigError(f"{BASE.name} is more than {MAX_PAGES.name}")
 
     def budget(self, domains: float) -> float:
         """Pages that so many foreign domains vouch for."""
