@@ -48,7 +48,7 @@ def properties_in_use(config: Config) -> Iterator[Property[Any]]:
     """All declared properties, and those of plugins that the configuration names as
     `module:attr`. One that cannot be imported is passed over: its error comes when it is used."""
     yield from declared_properties()
-    for name, setting in config.given.items():
+    for name, setting in config.settings.items():
         with suppress(PluginError):
             yield from _of_setting(name, setting.raw)
 

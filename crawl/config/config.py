@@ -33,11 +33,11 @@ class RawValue:
     declared: Property[Any] | None = None
     """None where the declaration, a plugin's, is known only once it is asked for."""
 
-    def read_as(self, wanted: Property[T]) -> T:
+    def read_as(self, key: Property[T]) -> T:
         """The typed value; ConfigError where it cannot be meant."""
         if self.is_text:
-            return wanted.parse_text(str(self.raw), self.origin)
-        return wanted.parse(self.raw, self.origin)
+            return key.parse_text(str(self.raw), self.origin)
+        return key.parse(self.raw, self.origin)
 
     def value(self) -> object:
         """One form for all spellings of a value (0.5 and "500ms"), as far as known."""
@@ -57,7 +57,7 @@ class ChangedProperty:
 class Config:
     """Typed values by property. Build one with `load`, or with `Config.of` in tests."""
 
-    given: Mapping[str, RawValue] = field(default_factory=dict)
+    settings: Mapping[str, RawValue] = field(default_factory=dict)
     resources: Resources = field(default_factory=Resources)
     _typed: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
     """Values already asked for: a memo, seen only by speed."""
@@ -72,46 +72,46 @@ class Config:
 
     def with_values(self, values: Mapping[str, object], origin: str = CODE_ORIGIN) -> Config:
         """A copy with these settings on top; those of known properties are checked."""
-        given = dict(self.given)
+        settings = dict(self.settings)
         for name, raw in values.items():
-            before = self.given.get(name)
+            before = self.settings.get(name)
             declared = CORE.get(name) or (before and before.declared) or None
-            given[name] = RawValue(raw, origin, declared=declared)
-            given[name].value()
-        return Config(given, self.resources)
+            settings[name] = RawValue(raw, origin, declared=declared)
+            settings[name].value()
+        return Config(settings, self.resources)
 
-    def __getitem__(self, wanted: Property[T]) -> T:
+    def __getitem__(self, key: Property[T]) -> T:
         """The value of the property; ConfigError where it was set to what it cannot be."""
-        if wanted.name in self._typed:
-            known: T = self._typed[wanted.name]
-            return known
-        set_to = self.given.get(wanted.name)
-        value = self._default(wanted) if set_to is None else set_to.read_as(wanted)
-        self._typed[wanted.name] = value
+        if key.name in self._typed:
+            value: T = self._typed[key.name]
+            return value
+        set_to = self.settings.get(key.name)
+        value = self._default(key) if set_to is None else set_to.read_as(key)
+        self._typed[key.name] = value
         return value
 
-    def _default(self, wanted: Property[T]) -> T:
-        default = wanted.default
+    def _default(self, key: Property[T]) -> T:
+        default = key.default
         return self[default] if isinstance(default, Property) else default
 
-    def origin(self, wanted: Property[Any]) -> str:
+    def origin(self, key: Property[Any]) -> str:
         """Where the value came from: `default`, the path of a site file, or `-D`."""
-        set_to = self.given.get(wanted.name)
+        set_to = self.settings.get(key.name)
         return DEFAULT_ORIGIN if set_to is None else set_to.origin
 
-    def read(self, wanted: Property[str]) -> str:
+    def read(self, key: Property[str]) -> str:
         """The text of the rule file that the property names; ConfigError if missing."""
-        return self.resources.find(self[wanted], wanted.name).text
+        return self.resources.find(self[key], key.name).text
 
-    def source(self, wanted: Property[str]) -> str:
+    def source(self, key: Property[str]) -> str:
         """Where that rule file was found, for messages about its lines."""
-        return self.resources.find(self[wanted], wanted.name).origin
+        return self.resources.find(self[key], key.name).origin
 
     def spark_settings(self) -> dict[str, str]:
         """The `spark.` keys, for the session."""
         return {
             name: _spark_text(set_to.raw)
-            for name, set_to in sorted(self.given.items())
+            for name, set_to in sorted(self.settings.items())
             if name.startswith(SPARK_PREFIX)
         }
 
@@ -119,7 +119,7 @@ class Config:
         """The settings that differ from their defaults, by name."""
         return tuple(
             ChangedProperty(name, set_to.value(), set_to.origin)
-            for name, set_to in sorted(self.given.items())
+            for name, set_to in sorted(self.settings.items())
             if set_to.declared is None or set_to.value() != self._default(set_to.declared)
         )
 
@@ -134,15 +134,15 @@ class Config:
                 for change in self.changed()
             },
             "files": {
-                name: hashlib.sha256(found.text.encode("utf-8", "surrogatepass")).hexdigest()
-                for name, found in self.resources.read.items()
+                name: hashlib.sha256(resource.text.encode("utf-8", "surrogatepass")).hexdigest()
+                for name, resource in self.resources.read.items()
             },
         }
         as_json = json.dumps(summary, sort_keys=True, default=str)
         return hashlib.sha256(as_json.encode("ascii")).hexdigest()[:12]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Config, (dict(self.given), self.resources)
+        return Config, (dict(self.settings), self.resources)
 
 
 def _spark_text(raw: object) -> str:

@@ -68,11 +68,11 @@ def load(
         layers.append((name, RawValue(text, COMMAND_LINE_ORIGIN, is_text=True)))
     for name, value in (settings or {}).items():
         layers.append((name, RawValue(value, SETTINGS_ORIGIN)))
-    known = _KnownProperties(
+    declarations = _KnownProperties(
         extra, lambda: (each for name, raw in layers for each in of_setting(name, raw.raw))
     )
-    given = {name: _checked(name, raw, known) for name, raw in layers}
-    return Config(given, Resources(tuple(folder.absolute() for folder in place.folders)))
+    raw_values = {name: _checked(name, raw, declarations) for name, raw in layers}
+    return Config(raw_values, Resources(tuple(folder.absolute() for folder in place.folders)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,36 +114,36 @@ class _KnownProperties:
 
     def __init__(self, *sources: Extra) -> None:
         self._sources = list(sources)
-        self._found: dict[str, Property[Any]] = dict(CORE)
+        self._by_name: dict[str, Property[Any]] = dict(CORE)
 
     def __getitem__(self, name: str) -> Property[Any] | None:
-        while name not in self._found and self._sources:
+        while name not in self._by_name and self._sources:
             for declared in self._sources.pop(0)():
-                self._found.setdefault(declared.name, declared)
-        return self._found.get(name)
+                self._by_name.setdefault(declared.name, declared)
+        return self._by_name.get(name)
 
     def names(self) -> Iterable[str]:
         """Those of all sources that were asked; after a key that nobody knows, of all."""
-        return self._found
+        return self._by_name
 
 
-def _checked(name: str, given: RawValue, known: _KnownProperties) -> RawValue:
+def _checked(name: str, setting: RawValue, declarations: _KnownProperties) -> RawValue:
     """The setting with its declaration, once its value has proved to be of the kind."""
     if name.startswith(SPARK_PREFIX):
-        if isinstance(given.raw, dict | list):
-            raise ConfigError(f"{name}: expected a text, got a list (from {given.origin})")
-        return given
-    declared = known[name]
+        if isinstance(setting.raw, dict | list):
+            raise ConfigError(f"{name}: expected a text, got a list (from {setting.origin})")
+        return setting
+    declared = declarations[name]
     if declared is None:
         if replacement := nutch_replacement(name):
             raise ConfigError(
-                f"{name!r} in {given.origin} is a property of Nutch's and not of this crawler:"
+                f"{name!r} in {setting.origin} is a property of Nutch's and not of this crawler:"
                 f" {replacement}"
             )
-        near = did_you_mean(name, known.names())
-        raise UnknownProperty(f"unknown property {name!r}{near} in {given.origin}")
-    given.read_as(declared)
-    return RawValue(given.raw, given.origin, given.is_text, declared)
+        hint = did_you_mean(name, declarations.names())
+        raise UnknownProperty(f"unknown property {name!r}{hint} in {setting.origin}")
+    setting.read_as(declared)
+    return RawValue(setting.raw, setting.origin, setting.is_text, declared)
 
 
 def _split(override: str) -> tuple[str, str]:

@@ -65,12 +65,12 @@ class Property(Generic[T_co]):
         except ValueError:
             raise self._wrong(value, origin) from None
 
-    def parse_text(self, given: str, origin: str) -> T_co:
+    def parse_text(self, text: str, origin: str) -> T_co:
         """The value, read from the text of a `-D`."""
         try:
-            return self.kind.of_text(given)
+            return self.kind.of_text(text)
         except ValueError:
-            raise self._wrong(given, origin) from None
+            raise self._wrong(text, origin) from None
 
     def _wrong(self, value: object, origin: str) -> ConfigError:
         got = _repeat(masked_setting(self.name, value))
@@ -159,7 +159,7 @@ def numbers(
     maximum: float | None = None,
 ) -> Property[tuple[float, ...]]:
     """A list of numbers; as text they are parted by commas or blanks."""
-    return Property(name, default, about, Numbers(minimum, maximum))
+    return Property(name, default, about, Numbers("", minimum, maximum))
 
 
 def duration(
@@ -186,7 +186,7 @@ def size(
     name: str, default: int | Property[int], about: str, *, minimum: int | None = 0
 ) -> Property[int]:
     """A number of bytes; texts such as "1MiB" are converted."""
-    return Property(name, default, about, Size(minimum))
+    return Property(name, default, about, Size("bytes", minimum))
 
 
 def file(name: str, default: str | Property[str], about: str) -> Property[str]:

@@ -44,9 +44,9 @@ class PropertyType(Generic[T_co]):
     def of(self, value: object) -> T_co:
         """The value, read from a typed one; ValueError where it is no such thing."""
 
-    def of_text(self, given: str) -> T_co:
+    def of_text(self, text: str) -> T_co:
         """The value, read from text; ValueError where it is no such thing."""
-        return self.of(given)
+        return self.of(text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +59,8 @@ class Boolean(PropertyType[bool]):
             raise ValueError("not a boolean")
         return value
 
-    def of_text(self, given: str) -> bool:
-        word = given.strip().lower()
+    def of_text(self, text: str) -> bool:
+        word = text.strip().lower()
         if word not in ("true", "false"):
             raise ValueError("not a boolean")
         return word == "true"
@@ -80,8 +80,8 @@ class BooleanOrAuto(PropertyType[str]):
             raise ValueError("not a word")
         return self.of_text(value)
 
-    def of_text(self, given: str) -> str:
-        word = given.strip().lower()
+    def of_text(self, text: str) -> str:
+        word = text.strip().lower()
         if word not in ("true", "false", "auto"):
             raise ValueError("not among the choices")
         return word
@@ -126,8 +126,8 @@ class Choice(PropertyType[str]):
             raise ValueError("not among the choices")
         return str(value)
 
-    def of_text(self, given: str) -> str:
-        return self.of(given.strip())
+    def of_text(self, text: str) -> str:
+        return self.of(text.strip())
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +145,6 @@ class StringList(PropertyType[tuple[str, ...]]):
                 raise ValueError("not a word")
         return tuple(value)
 
-    def of_text(self, given: str) -> tuple[str, ...]:
+    def of_text(self, text: str) -> tuple[str, ...]:
         """Commas and blanks both part words: Nutch's properties use either."""
-        return tuple(filter(None, _SEPARATORS.split(given)))
+        return tuple(filter(None, _SEPARATORS.split(text)))

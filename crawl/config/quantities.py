@@ -9,8 +9,9 @@ import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
-from crawl.config.property_types import PropertyType, StringList
+from crawl.config.property_types import PropertyType, StringList, T_co
 
 DURATION_UNITS: Mapping[str, int] = {
     "ms": 1,
@@ -55,13 +56,6 @@ def _of(limits: str) -> str:
     return f" {limits}" if limits.startswith("from") else f" of {limits}"
 
 
-def _within(value: float, minimum: float | None, maximum: float | None) -> None:
-    if not math.isfinite(value):
-        raise ValueError("not finite")
-    if (minimum is not None and value < minimum) or (maximum is not None and value > maximum):
-        raise ValueError("out of range")
-
-
 def _float(value: object) -> float:
     """Any TOML number; bool is an int to Python, but not to a reader."""
     if isinstance(value, bool) or not isinstance(value, int | float):
@@ -72,21 +66,24 @@ def _float(value: object) -> float:
         raise ValueError("too large") from None
 
 
-def _quantity(given: str) -> tuple[float, str]:
+def _quantity(text: str) -> tuple[float, str]:
     """A number and the letters after it."""
-    match = _QUANTITY.fullmatch(given.strip())
+    match = _QUANTITY.fullmatch(text.strip())
     if match is None:
         raise ValueError("not a number")
     return float(match[1]), match[2]
 
 
 @dataclass(frozen=True, slots=True)
-class Integer(PropertyType[int]):
-    unit: str = ""
-    minimum: int | None = None
-    maximum: int | None = None
+class _Bounded(PropertyType[T_co]):
+    """A kind of numbers, in a unit and within bounds."""
 
-    name = "integer"
+    unit: str = ""
+    minimum: float | None = None
+    maximum: float | None = None
+
+    noun: ClassVar[str]
+    examples: ClassVar[str] = ""
 
     @property
     def limits(self) -> str:
@@ -94,18 +91,31 @@ class Integer(PropertyType[int]):
 
     @property
     def expected(self) -> str:
-        return "an integer" + _of(self.limits)
+        return self.noun + _of(self.limits) + self.examples
+
+    def _check(self, value: float) -> None:
+        if not math.isfinite(value):
+            raise ValueError("not finite")
+        low, high = self.minimum, self.maximum
+        if (low is not None and value < low) or (high is not None and value > high):
+            raise ValueError("out of range")
+
+
+@dataclass(frozen=True, slots=True)
+class Integer(_Bounded[int]):
+    name = "integer"
+    noun = "an integer"
 
     def of(self, value: object) -> int:
         if not isinstance(value, int):
             raise ValueError("not an integer")
-        _within(_float(value), self.minimum, self.maximum)  # which also refuses a bool
+        self._check(_float(value))  # which also refuses a bool
         return value
 
-    def of_text(self, given: str) -> int:
-        if _INTEGER.fullmatch(given.strip()) is None:
+    def of_text(self, text: str) -> int:
+        if _INTEGER.fullmatch(text.strip()) is None:
             raise ValueError("not an integer")
-        return self.of(int(given))
+        return self.of(int(text))
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,74 +134,49 @@ class IntegerOr(PropertyType[int | str]):
     def of(self, value: object) -> int | str:
         return str(value) if value in self.words else Integer().of(value)
 
-    def of_text(self, given: str) -> int | str:
-        word = given.strip()
-        return word if word in self.words else Integer().of_text(given)
+    def of_text(self, text: str) -> int | str:
+        word = text.strip()
+        return word if word in self.words else Integer().of_text(text)
 
 
 @dataclass(frozen=True, slots=True)
-class Number(PropertyType[float]):
-    unit: str = ""
-    minimum: float | None = None
-    maximum: float | None = None
-
+class Number(_Bounded[float]):
     name = "number"
-
-    @property
-    def limits(self) -> str:
-        return _range(self.minimum, self.maximum)
-
-    @property
-    def expected(self) -> str:
-        return "a number" + _of(self.limits)
+    noun = "a number"
 
     def of(self, value: object) -> float:
         number = _float(value)
-        _within(number, self.minimum, self.maximum)
+        self._check(number)
         return number
 
-    def of_text(self, given: str) -> float:
-        number, letters = _quantity(given)
+    def of_text(self, text: str) -> float:
+        number, letters = _quantity(text)
         if letters:
             raise ValueError("a unit where none belongs")
         return self.of(number)
 
 
 @dataclass(frozen=True, slots=True)
-class Numbers(PropertyType[tuple[float, ...]]):
-    minimum: float | None = None
-    maximum: float | None = None
-
+class Numbers(_Bounded[tuple[float, ...]]):
     name = "numbers"
-
-    @property
-    def limits(self) -> str:
-        return _range(self.minimum, self.maximum)
-
-    @property
-    def expected(self) -> str:
-        return "a list of numbers" + _of(self.limits) + ' (such as [0.5, 1] or "0.5 1")'
+    noun = "a list of numbers"
+    examples = ' (such as [0.5, 1] or "0.5 1")'
 
     def of(self, value: object) -> tuple[float, ...]:
         if isinstance(value, str):
             return self.of_text(value)
         if not isinstance(value, list | tuple):
             raise ValueError("not a list")
-        each = Number("", self.minimum, self.maximum)
-        return tuple(each.of(number) for number in value)
+        return tuple(map(Number("", self.minimum, self.maximum).of, value))
 
-    def of_text(self, given: str) -> tuple[float, ...]:
+    def of_text(self, text: str) -> tuple[float, ...]:
         each = Number("", self.minimum, self.maximum)
-        return tuple(each.of_text(word) for word in StringList().of_text(given))
+        return tuple(map(each.of_text, StringList().of_text(text)))
 
 
 @dataclass(frozen=True, slots=True)
-class Duration(PropertyType[float]):
+class Duration(_Bounded[float]):
     """A float in `unit`; a text may bear another unit and is converted."""
-
-    unit: str = "s"
-    minimum: float | None = 0.0
-    maximum: float | None = None
 
     name = "duration"
 
@@ -212,11 +197,11 @@ class Duration(PropertyType[float]):
         if isinstance(value, str):
             return self.of_text(value)
         number = _float(value)
-        _within(number, self.minimum, self.maximum)
+        self._check(number)
         return number
 
-    def of_text(self, given: str) -> float:
-        number, unit = _quantity(given)
+    def of_text(self, text: str) -> float:
+        number, unit = _quantity(text)
         if unit and unit not in DURATION_UNITS:
             raise ValueError("not a unit of time")
         if unit and unit != self.unit:
@@ -225,29 +210,22 @@ class Duration(PropertyType[float]):
 
 
 @dataclass(frozen=True, slots=True)
-class Size(PropertyType[int]):
+class Size(Integer):
     """A whole number of bytes; a text may bear a decimal or a binary unit."""
 
-    minimum: int | None = 0
-
     name = "size"
-    unit = "bytes"
+    noun = "a size in bytes"
+    examples = ' (such as 65536 or "64KiB")'
 
     @property
     def limits(self) -> str:
         return _range(self.minimum or None, None)
 
-    @property
-    def expected(self) -> str:
-        return f'a size in bytes{_of(self.limits)} (such as 65536 or "64KiB")'
-
     def of(self, value: object) -> int:
-        if isinstance(value, str):
-            return self.of_text(value)
-        return Integer("bytes", self.minimum).of(value)
+        return self.of_text(value) if isinstance(value, str) else Integer.of(self, value)
 
-    def of_text(self, given: str) -> int:
-        number, unit = _quantity(given)
+    def of_text(self, text: str) -> int:
+        number, unit = _quantity(text)
         if unit and unit not in SIZE_UNITS:
             raise ValueError("not a unit of size")
         size = number * SIZE_UNITS[unit or "B"]

@@ -27,11 +27,11 @@ _HEAD = """\
 
 def distinct(properties: Iterable[Property[Any]]) -> list[Property[Any]]:
     """The properties by name, each once; ConfigError where two declare one key differently."""
-    found: dict[str, Property[Any]] = {}
+    by_name: dict[str, Property[Any]] = {}
     for declared in properties:
-        if found.setdefault(declared.name, declared) != declared:
+        if by_name.setdefault(declared.name, declared) != declared:
             raise ConfigError(f"{declared.name} is declared twice, and not alike")
-    return [found[name] for name in sorted(found)]
+    return [by_name[name] for name in sorted(by_name)]
 
 
 def render(properties: Iterable[Property[Any]]) -> str:

@@ -41,11 +41,11 @@ class Resources:
 
     def find(self, name: str, asked_by: str) -> Resource:
         """The file of that name; ConfigError says where it was looked for."""
-        known = self.read.get(name)
-        if known is None:
-            known = _load(self._search(name, asked_by), asked_by)
-            self.read[name] = known
-        return known
+        resource = self.read.get(name)
+        if resource is None:
+            resource = _load(self._search(name, asked_by), asked_by)
+            self.read[name] = resource
+        return resource
 
     def _search(self, name: str, asked_by: str) -> Traversable:
         if not name:
@@ -70,8 +70,8 @@ class Resources:
         raise ConfigError(f"{asked_by}: no file {name!r} in {searched}{hint}")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        left = self.left_behind.union(_names(self.folders)) - self.read.keys()
-        return Resources, (self.folders, dict(self.read), left)
+        unread = self.left_behind.union(_names(self.folders)) - self.read.keys()
+        return Resources, (self.folders, dict(self.read), unread)
 
 
 def _is_file(path: Traversable) -> bool:

@@ -6,6 +6,7 @@ the same: a fault must not make a page vanish from the crawl.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +23,7 @@ from crawl.interfaces.faults import CountedFaults
 from crawl.interfaces.registry import ResolvedPlugin, resolve
 from crawl.interfaces.schedule import FetchSchedule, PageChange
 from crawl.model.datum import CrawlDatum
-from crawl.model.records import to_records
+from crawl.model.records import to_records, to_table
 from crawl.model.status import Status
 from crawl.model.table import TIMESTAMP
 from crawl.model.tables import CRAWLDB
@@ -129,17 +130,12 @@ class ActiveSchedule:
         except Exception:
             counters[self._error] += datums.num_rows
             return with_times(datums, now, self._default)
-        started = [self.initialize(url, datum, now, counters) for url, datum in to_records(datums)]
-        columns: dict[str, pa.Array[Any]] = {
-            "fetch_time": pa.array([each.fetch_time for each in started], TIMESTAMP),
-            "fetch_interval": pa.array([each.fetch_interval for each in started], pa.int32()),
-            "retries": pa.array([each.retries for each in started], pa.int16()),
-            "modified_time": pa.array([each.modified_time or None for each in started], TIMESTAMP),
-            "metadata": pa.array(
-                [list(each.metadata.items()) for each in started], CRAWLDB.schema.field(-1).type
-            ),
-        }
-        return _replaced(datums, columns)
+        started = to_table(
+            (url, "", self.initialize(url, datum, now, counters))
+            for url, datum in to_records(datums)
+        )
+        names = ("fetch_time", "fetch_interval", "retries", "modified_time", "metadata")
+        return _replaced(datums, {name: started[name] for name in names})
 
     # --- updatedb ----------------------------------------------------------------------
     def after_fetch(
@@ -226,7 +222,9 @@ def with_times(datums: pa.Table, now: int, interval: int) -> pa.Table:
     )
 
 
-def _replaced(datums: pa.Table, columns: dict[str, pa.Array[Any]]) -> pa.Table:
+def _replaced(
+    datums: pa.Table, columns: Mapping[str, pa.Array[Any] | pa.ChunkedArray[Any]]
+) -> pa.Table:
     schema = datums.schema
     for name, column in columns.items():
         place = schema.get_field_index(name)

@@ -63,18 +63,18 @@ def _normalizer_steps(chain: NormalizerChain, url: str, rounds: int) -> Iterator
     for number in range(1, rounds + 1):
         before = url
         for name, plugin in chain.build():
-            found: str | None = url
+            answer: str | None = url
             fault = ""
             try:
-                found = plugin.normalize(url, chain.scope)
-                if found is not None:
-                    found.encode()  # as the chain does: such a text could not be stored
+                answer = plugin.normalize(url, chain.scope)
+                if answer is not None:
+                    answer.encode()  # as the chain does: such a text could not be stored
             except Exception as error:
-                found, fault = url, _one_line(error)
-            yield NormalizerStep(number, name, found, found != url, fault)
-            if found is None:
+                answer, fault = url, _one_line(error)
+            yield NormalizerStep(number, name, answer, answer != url, fault)
+            if answer is None:
                 return
-            url = found
+            url = answer
         if url == before:
             return
 

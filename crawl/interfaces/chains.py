@@ -87,10 +87,10 @@ class NormalizerChain(_Chain):
         for _ in range(self._loops):
             before = url
             for name, plugin in self.build():
-                found = self._asked(name, plugin, url, counters)
-                if found is None:
+                normal = self._asked(name, plugin, url, counters)
+                if normal is None:
                     return None
-                url = found
+                url = normal
             if url == before:
                 break
         return url
@@ -99,13 +99,13 @@ class NormalizerChain(_Chain):
         self, name: str, plugin: URLNormalizer, url: str, counters: Counters | None
     ) -> str | None:
         try:
-            found = plugin.normalize(url, self.scope)
-            if found is not None and not found.isascii():
-                found.encode()  # what has no bytes can neither be stored nor fetched
+            normal = plugin.normalize(url, self.scope)
+            if normal is not None and not normal.isascii():
+                normal.encode()  # what has no bytes can neither be stored nor fetched
         except Exception:
             _count_error(counters, "urlnormalizer", name)
             return url
-        return found
+        return normal
 
     def normalize_batch(self, urls: pa.Array[Any], counters: Counters) -> pa.Array[Any]:
         """`normalize` for a string column; null where the text is no URL, or was null."""
@@ -164,8 +164,8 @@ class FilterChain(_Chain):
 
     def filter_batch(self, urls: pa.Array[Any], counters: Counters) -> pa.Array[Any]:
         """True for each URL that all filters accept. A null is no URL and not accepted."""
-        kept = pc.is_valid(urls).to_numpy(zero_copy_only=False)
-        rows = np.flatnonzero(kept)
+        valid = pc.is_valid(urls).to_numpy(zero_copy_only=False)
+        rows = np.flatnonzero(valid)
         remaining = urls if len(rows) == len(urls) else urls.take(rows)
         accepted = np.zeros(len(urls), np.bool_)
         for name, plugin in self.build():

@@ -73,9 +73,9 @@ class Response:
 
     def header(self, name: str) -> str:
         """The last header of that name, in any case; empty where there is none."""
-        wanted, size = name.lower(), len(name)
+        lower_name, size = name.lower(), len(name)
         for key, value in reversed(self.headers):  # a plain loop: it is asked for every page
-            if len(key) == size and key.lower() == wanted:
+            if len(key) == size and key.lower() == lower_name:
                 return value
         return ""
 

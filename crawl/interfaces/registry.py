@@ -75,15 +75,15 @@ class ResolvedPlugin:
         """The plugin class; PluginError where its code cannot be imported."""
         module_name, _, attribute = self.target.partition(":")
         try:
-            found: Any = importlib.import_module(module_name)
+            value: Any = importlib.import_module(module_name)
             for part in attribute.split("."):
-                found = getattr(found, part)
+                value = getattr(value, part)
         except Exception as error:  # a foreign module may raise anything while imported
             raise PluginError(
                 f"{self.interface} plugin {self.name!r} cannot be loaded"
                 f" from {self.target}: {_one_line(error)}"
             ) from error
-        return found
+        return value
 
     def declared_properties(self) -> tuple[Property[Any], ...]:
         """Those that the class lists as its `properties`; else all that are constants of the
@@ -116,19 +116,19 @@ def _one_line(error: Exception) -> str:
 def _installed() -> dict[str, dict[str, EntryPoint]]:
     """By group and name. All at once: finding those of one group reads the metadata of every
     installed package, too."""
-    found = entry_points()
+    entries = entry_points()
     return {
-        each.group: {entry.name: entry for entry in found.select(group=each.group)}
+        each.group: {entry.name: entry for entry in entries.select(group=each.group)}
         for each in INTERFACES
     }
 
 
 def available(interface_name: str) -> dict[str, ResolvedPlugin]:
     """Every installed plugin of the interface, by name."""
-    found = _installed()[interface(interface_name).group]
+    entries = _installed()[interface(interface_name).group]
     return {
         name: ResolvedPlugin(interface_name, name, entry.value.strip())
-        for name, entry in sorted(found.items())
+        for name, entry in sorted(entries.items())
     }
 
 

@@ -50,21 +50,21 @@ def checked_number(value: float) -> float:
     return value
 
 
-def checked_targets(targets: Sequence[Target], given: Sequence[Target]) -> Sequence[Target]:
+def checked_targets(targets: Sequence[Target], answer: Sequence[Target]) -> Sequence[Target]:
     """`given` if it is made of the targets, in their order; a plugin adds none, for its
     URL would have passed no filter."""
-    if len(given) == len(targets):
-        in_order = all(new[0] == old[0] for new, old in zip(given, targets, strict=True))
+    if len(answer) == len(targets):
+        in_order = all(new[0] == old[0] for new, old in zip(answer, targets, strict=True))
     else:
         rest = iter(targets)
-        in_order = all(any(url == known for known, _ in rest) for url, _ in given)
+        in_order = all(any(url == target for target, _ in rest) for url, _ in answer)
     if not in_order:
         raise ValueError("not the targets in their order")
     last = None
-    for _, datum in given:
+    for _, datum in answer:
         if datum is not last:  # the targets of a page often share one record
             last = checked_datum(datum)
-    return given
+    return answer
 
 
 def stored_scores(datums: pa.Table) -> Scores:

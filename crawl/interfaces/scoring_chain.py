@@ -84,22 +84,17 @@ class ScoringChain:
         return bool(self._at(moment))
 
     def _at(self, moment: Moment) -> list[_Counted]:
-        found = self._by_moment.get(moment)
-        if found is None:
-            found = [each for each in self._filters if _overrides(each[1], moment)]
-            self._by_moment[moment] = found
-        return found
+        plugins = self._by_moment.get(moment)
+        if plugins is None:
+            plugins = [each for each in self._filters if _overrides(each[1], moment)]
+            self._by_moment[moment] = plugins
+        return plugins
 
     @cached_property
     def _by_moment(self) -> dict[str, list[_Counted]]:
         return {}
 
     # --- a URL enters ------------------------------------------------------------------
-    @property
-    def changes_injected(self) -> bool:
-        """Whether any plugin has a say in the score of a seed."""
-        return self.has_moment("injected_score")
-
     def injected_score(self, url: str, datum: CrawlDatum, counters: Counters) -> CrawlDatum:
         for faults, plugin in self._at("injected_score"):
             try:
@@ -132,13 +127,13 @@ class ScoringChain:
     # --- a page is fetched and parsed --------------------------------------------------
     def before_parse(self, url: str, datum: CrawlDatum, counters: Counters) -> dict[str, str]:
         """What the content keeps of its record."""
-        kept: dict[str, str] = {}
+        metadata: dict[str, str] = {}
         for faults, plugin in self._at("before_parse"):
             try:
-                kept.update(checked_metadata(plugin.before_parse(url, datum)))
+                metadata.update(checked_metadata(plugin.before_parse(url, datum)))
             except Exception:
                 counters[faults] += 1
-        return kept
+        return metadata
 
     def after_parse(self, url: str, content: Content, parse: Parse, counters: Counters) -> Parse:
         for faults, plugin in self._at("after_parse"):
@@ -159,8 +154,8 @@ class ScoringChain:
         """The targets in their order, some maybe left out."""
         for faults, plugin in self._at("distribute"):
             try:
-                given = plugin.distribute(parse, content, targets, all_count)
-                targets = checked_targets(targets, given)
+                answer = plugin.distribute(parse, content, targets, all_count)
+                targets = checked_targets(targets, answer)
             except Exception:
                 counters[faults] += 1
         return targets
@@ -200,11 +195,6 @@ class ScoringChain:
             with CountedFaults(counters, faults, old.num_rows):
                 scores = checked_scores(plugin.update_scores(old, scores, links, now), old.num_rows)
         return scores
-
-    @property
-    def has_orphan_moment(self) -> bool:
-        """Whether any plugin wants to know of URLs of which nothing was heard."""
-        return self.has_moment("orphaned_score")
 
     def orphaned_score(
         self, url: str, datum: CrawlDatum, now: int, counters: Counters
@@ -272,8 +262,8 @@ def _by_row(
     if not _overrides(plugin, "sort_value"):
         return values
     ranked: list[float] = []
-    given: list[Any] = values.to_pylist()
-    for (url, datum), value in zip(to_records(datums), given, strict=True):
+    numbers: list[Any] = values.to_pylist()
+    for (url, datum), value in zip(to_records(datums), numbers, strict=True):
         ranked.append(value)
         try:
             ranked[-1] = checked_number(plugin.sort_value(url, datum, value))

@@ -94,7 +94,7 @@ def _top_modules(config: Config) -> set[str]:
     targets = {"crawl"}
     for interface in INTERFACES:
         targets.update(plugin.target for plugin in available(interface.name).values())
-        given = config.given.get(interface.setting)
+        given = config.settings.get(interface.setting)
         targets.update(direct_names(given.raw) if given is not None else ())
     return {target.partition(":")[0].partition(".")[0] for target in targets}
 

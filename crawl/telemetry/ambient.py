@@ -81,30 +81,30 @@ def span(name: str, *, parent: str = "", **attributes: object) -> Iterator[Span]
 def observed_command(config: Config, command: str, crawl: str) -> Iterator[None]:
     """Around a whole command, in the driver."""
     global _now
-    wanted = Settings.of(config)
+    options = Settings.of(config)
     place = CrawlContext(command=command, crawl=crawl)
     with ExitStack() as stack:
         stack.enter_context(process_context(place))
-        if wanted.log_json:
-            logs.use_json(wanted.log_level)
+        if options.log_json:
+            logs.use_json(options.log_level)
         else:
             logs.use_text()
-        if not wanted.is_on:
+        if not options.is_on:
             yield
             return
-        ambient, before = _Ambient(wanted), _now
-        if wanted.traces:
-            ambient.tracing = Tracing(wanted, "driver")
+        ambient, before = _Ambient(options), _now
+        if options.traces:
+            ambient.tracing = Tracing(options, "driver")
             stack.callback(ambient.tracing.close)
-        if wanted.measures:
+        if options.measures:
             from crawl.telemetry.prometheus import exported
 
-            label = wanted.crawl_label or crawl_name(crawl) or command
+            label = options.crawl_label or crawl_name(crawl) or command
             ambient.meter = Meter()
             ambient.meter.set(BUILD, 1, version=__version__)
             ambient.meter.set(COMMAND_RUNNING, 1, command=command)
             ambient.scrape_address = stack.enter_context(
-                exported(ambient.meter, wanted, label, command)
+                exported(ambient.meter, options, label, command)
             )
         _now = ambient
         stack.callback(_set, before)
@@ -121,20 +121,20 @@ def _set(ambient: _Ambient) -> None:
     _now = ambient
 
 
-def open_worker(wanted: Settings) -> None:
+def open_worker(options: Settings) -> None:
     """In a worker's process, before its first task; what cannot be opened is left out: a task
     must not fail for it."""
     global _now
-    if _now.settings == wanted:
+    if _now.settings == options:
         return
     if _now.tracing is not None:
         _now.tracing.close()  # of another application, which had this process before
-    _now = _Ambient(wanted)
-    if wanted.log_json:
-        logs.use_json(wanted.log_level, "worker")
-    if wanted.traces:
+    _now = _Ambient(options)
+    if options.log_json:
+        logs.use_json(options.log_level, "worker")
+    if options.traces:
         try:
-            _now.tracing = Tracing(wanted, "worker")
+            _now.tracing = Tracing(options, "worker")
         except EnvironmentFault as missing:
             _log.warning("this worker sends no spans: %s", missing)
 

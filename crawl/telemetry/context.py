@@ -27,8 +27,8 @@ class CrawlContext:
 
     def as_dict(self) -> dict[str, Any]:
         """What is known."""
-        known = {each.name: getattr(self, each.name) for each in fields(self)}
-        return {name: value for name, value in known.items() if value not in ("", None)}
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: value for name, value in values.items() if value not in ("", None)}
 
 
 _NO_CONTEXT = CrawlContext()

@@ -76,7 +76,7 @@ class Meter:
     def samples(self) -> list[tuple[Metric, list[Sample]]]:
         """All that is known now."""
         with self._lock:
-            found = [
+            result = [
                 (metric, [Sample(labels, value) for labels, value in series.items()])
                 for metric, series in self._values.items()
             ]
@@ -85,17 +85,17 @@ class Meter:
                     Sample(labels, histogram=Histogram(list(histogram.counts), histogram.total))
                     for labels, histogram in histograms.items()
                 ]
-                found.append((metric, copies))
-            return found
+                result.append((metric, copies))
+            return result
 
     def value(self, metric: Metric, **labels: str) -> float | None:
         """The value of one series; None where there is none."""
         with self._lock:
             return self._values.get(metric, {}).get(_ordered(metric, labels))
 
-    def _key(self, metric: Metric, labels: dict[str, str], known: KeysView[Labels]) -> Labels:
+    def _key(self, metric: Metric, labels: dict[str, str], keys: KeysView[Labels]) -> Labels:
         key = _ordered(metric, labels)
-        if not key or key in known or len(known) < MAX_SERIES:
+        if not key or key in keys or len(keys) < MAX_SERIES:
             return key
         folded = self._values.setdefault(LABELS_FOLDED, {})
         folded[()] = folded.get((), 0.0) + 1

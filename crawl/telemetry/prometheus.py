@@ -73,12 +73,12 @@ def require_extra(settings: Settings) -> None:
     try:
         import prometheus_client  # noqa: F401
     except ModuleNotFoundError:
-        wanted = (
+        switches = (
             (METRICS_PORT, settings.port >= 0),
             (METRICS_PUSHGATEWAY, settings.pushgateway),
             (METRICS_TEXTFILE, settings.textfile),
         )
-        named = " and ".join(declared.name for declared, is_set in wanted if is_set)
+        named = " and ".join(declared.name for declared, is_set in switches if is_set)
         raise EnvironmentFault(f"{named} needs prometheus-client: {install('metrics')}") from None
 
 
@@ -127,8 +127,8 @@ class _Figures:
 def _served(registry: Any, settings: Settings) -> Iterator[str]:
     from prometheus_client import start_http_server
 
-    wanted = settings.port
-    ports = range(wanted, min(wanted + _MORE_PORTS, 65536)) if wanted else range(1)
+    first_port = settings.port
+    ports = range(first_port, min(first_port + _MORE_PORTS, 65536)) if first_port else range(1)
     server = None
     for port in ports:
         try:
@@ -142,7 +142,7 @@ def _served(registry: Any, settings: Settings) -> Iterator[str]:
                 ) from error
     if server is None:
         raise EnvironmentFault(
-            f"{METRICS_PORT.name}: {wanted} and the {_MORE_PORTS - 1} ports after it are taken"
+            f"{METRICS_PORT.name}: {first_port} and the {_MORE_PORTS - 1} ports after it are taken"
         )
     try:
         yield f"{_name_of(settings.address)}:{server.server_port}"

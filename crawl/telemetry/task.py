@@ -125,9 +125,9 @@ def observe_tasks(
         return work
     if away:
 
-        def results(done: Sequence[CountedResult]) -> list[Result]:
-            account.io.add(sum((each.io for each in done), IoCounts()))
-            return work.results([each.result for each in done])
+        def results(outcomes: Sequence[CountedResult]) -> list[Result]:
+            account.io.add(sum((each.io for each in outcomes), IoCounts()))
+            return work.results([each.result for each in outcomes])
 
         return ObservedTasks(_CountedTask(work.function), results)
 
@@ -141,21 +141,21 @@ def observe_tasks(
 def _observed(
     function: Callable[[Task], Result], step: str, *, away: bool
 ) -> ObservedTasks[Task, Result]:
-    wanted = settings()
-    if not wanted.is_on:
+    options = settings()
+    if not options.is_on:
         return ObservedTasks(function, list)
     place = current_context()
     phase = place.phase or place.command
     named = place.step or step.removeprefix(f"{phase}: ")
     place = replace(place, step=named)
-    task = _ObservedTask(function, wanted.without_metrics(), place, current_traceparent(), away)
+    task = _ObservedTask(function, options.without_metrics(), place, current_traceparent(), away)
 
-    def results(done: Sequence[_TimedResult]) -> list[Result]:
+    def results(outcomes: Sequence[_TimedResult]) -> list[Result]:
         figures = meter()
-        for each in done if figures is not None else ():
+        for each in outcomes if figures is not None else ():
             assert figures is not None
             figures.observe(TASK_SECONDS, each.seconds, phase=phase, step=named)
-        return [each.result for each in done]
+        return [each.result for each in outcomes]
 
     return ObservedTasks(task, results)
 

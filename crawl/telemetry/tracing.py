@@ -166,12 +166,12 @@ def _extracted(parent: str) -> Any:
     return TraceContextTextMapPropagator().extract({"traceparent": parent}, Context())
 
 
-def _attributes(given: Mapping[str, object]) -> dict[str, Any]:
+def _attributes(values: Mapping[str, object]) -> dict[str, Any]:
     return {
         name if "." in name else f"nutria.{name}": value
         if isinstance(value, str | bool | int | float)
         else str(value)
-        for name, value in given.items()
+        for name, value in values.items()
         if value not in (None, "")
     }
 

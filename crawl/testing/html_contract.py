@@ -28,9 +28,9 @@ class HtmlContract(ParserContract):
     ) -> Parse:
         body = markup if isinstance(markup, bytes) else markup.encode()
         plugin = self.plugin_class(Config.of({"http.agent.name": "MyBot/1.0", **(settings or {})}))
-        found = plugin.parse(Page(Content(PAGE, body, "text/html"), "text/html", charset))
-        assert found is not None and len(found) == 1
-        parse: Parse = found[0]
+        parses = plugin.parse(Page(Content(PAGE, body, "text/html"), "text/html", charset))
+        assert parses is not None and len(parses) == 1
+        parse: Parse = parses[0]
         return parse
 
     def links(self, markup: str, settings: Mapping[str, Any] | None = None) -> list[str]:

@@ -52,10 +52,10 @@ def odd_pages() -> list[IndexablePage]:
         IndexablePage("file:/etc/x", "", Parse("file:/etc/x", title="\0\ufffd日本"), datum, -1),
         IndexablePage(URL, "10.0.0.1", Parse(URL, canonical="http://"), datum, 2**62),
     ]
-    told = replace(pages[0], fetch_time=1, segment="20261115093000", mime_type="text/html")
+    full_page = replace(pages[0], fetch_time=1, segment="20261115093000", mime_type="text/html")
     return [
         *pages,
-        replace(told, charset="utf-8", signature=b"\1\2", inlinks=inlinks, headers=_HEADERS),
+        replace(full_page, charset="utf-8", signature=b"\1\2", inlinks=inlinks, headers=_HEADERS),
         IndexablePage(URL, "a.b.co.uk", full, datum, 1, mime_type="/", headers=_ODD_HEADERS),
     ]
 
@@ -75,14 +75,14 @@ class IndexingFilterContract(PluginContract[IndexingFilter]):
     def test_a_document_stays_that_of_its_page(self) -> None:
         plugin = self.make()
         for page in self.pages():
-            found = plugin.filter(_document(page), page)
-            assert found is None or (found.url == page.url and found.version == page.fetch_time)
+            result = plugin.filter(_document(page), page)
+            assert result is None or (result.url == page.url and result.version == page.fetch_time)
 
     def test_fields_can_be_sent_to_any_index(self) -> None:
         plugin = self.make()
         for page in self.pages():
-            found = plugin.filter(_document(page), page)
-            for name, value in found.fields.items() if found else ():
+            result = plugin.filter(_document(page), page)
+            for name, value in result.fields.items() if result else ():
                 assert name and isinstance(name, str)
                 values = value if isinstance(value, list) else [value]
                 assert values and all(isinstance(each, str | int | float) for each in values), name

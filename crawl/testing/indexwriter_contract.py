@@ -135,8 +135,8 @@ class IndexWriterContract:
         odd = 'a "b", c;|=1+1 日本 é \\ '
         writer.add(a_document(A, odd), replaces=False)
         writer.add(a_document(B, ""), replaces=False)
-        found = self.documents(folder, writer.close())
-        assert found == {A: odd, B: ""}
+        titles = self.documents(folder, writer.close())
+        assert titles == {A: odd, B: ""}
 
     def test_an_unknown_parameter_is_one_line(self) -> None:
         with pytest.raises(ConfigError, match="no parameter is called 'nonsens'"):

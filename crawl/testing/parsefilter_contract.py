@@ -47,17 +47,17 @@ class ParseFilterContract(PluginContract[ParseFilter]):
     def test_a_page_stays_the_page_it_is(self) -> None:
         plugin = self.make()
         for page, parse in self.pages():
-            found = plugin.filter(page, parse)
-            assert isinstance(found, Parse)
-            assert found.url == parse.url
-            assert found.status is parse.status
+            result = plugin.filter(page, parse)
+            assert isinstance(result, Parse)
+            assert result.url == parse.url
+            assert result.status is parse.status
 
     def test_what_it_adds_can_be_stored(self) -> None:
         plugin = self.make()
         for page, parse in self.pages():
-            found = plugin.filter(page, parse)
-            texts = [found.title, found.text, found.language, found.message]
-            for key, value in found.metadata.items():
+            result = plugin.filter(page, parse)
+            texts = [result.title, result.text, result.language, result.message]
+            for key, value in result.metadata.items():
                 assert isinstance(key, str) and isinstance(value, str), (key, value)
                 texts += (key, value)
             for text in texts:
@@ -98,10 +98,10 @@ def odd_pages(jumbled: int = 100) -> list[tuple[Page, Parse]]:
         *("x" * 200_000, "<h1>" + "y" * 200_000, "日本語のページです。" * 2000),
         *("".join(chance.choices(_PIECES, k=chance.randint(1, 12))) for _ in range(jumbled)),
     ]
-    found = []
+    pages = []
     for number, markup in enumerate(markups):
         text = markup.replace("\ud800", "\ufffd")
         parse = Parse(URL, title=text[:20], text=text, outlinks=link, metadata=metadata)
-        found.append((a_page(markup, ("text/html", "text/plain")[number % 7 == 6]), parse))
+        pages.append((a_page(markup, ("text/html", "text/plain")[number % 7 == 6]), parse))
     inner = Parse("http://www.example.com/inner", title="Inner", text="a text inside a page")
-    return [*found, (a_page(ordinary), inner), (a_page(ordinary), Parse(URL))]
+    return [*pages, (a_page(ordinary), inner), (a_page(ordinary), Parse(URL))]

@@ -49,9 +49,9 @@ class ParserContract(PluginContract[Parser]):
     def test_any_bytes_are_a_parse_or_no_page_for_it(self) -> None:
         plugin = self.make()
         for page in self.pages():
-            found = plugin.parse(page)
-            assert found is None or len(found) > 0, page.body[:80]
-            for parse in found or ():
+            parses = plugin.parse(page)
+            assert parses is None or len(parses) > 0, page.body[:80]
+            for parse in parses or ():
                 assert isinstance(parse, Parse), page.body[:80]
                 assert parse.status.is_success or parse.message.strip(), page.body[:80]
                 assert "\n" not in parse.message, page.body[:80]
@@ -83,9 +83,9 @@ class ParserContract(PluginContract[Parser]):
         one, other = self.make(), self.make()
         for page in self.pages():
             body = page.body
-            found = _listed(one.parse(page))
+            expected = _listed(one.parse(page))
             again = self.page(body, page.charset)
-            assert _listed(other.parse(again)) == found == _listed(one.parse(again)), body[:80]
+            assert _listed(other.parse(again)) == expected == _listed(one.parse(again)), body[:80]
             assert page.body is body
 
     def test_an_executor_builds_the_same_plugin_from_its_name(self) -> None:
@@ -95,8 +95,8 @@ class ParserContract(PluginContract[Parser]):
                 assert _listed(there.parse(page)) == _listed(here.parse(page)), page.body[:80]
 
 
-def _listed(found: Sequence[Parse] | None) -> list[Parse] | None:
-    return None if found is None else list(found)
+def _listed(parses: Sequence[Parse] | None) -> list[Parse] | None:
+    return None if parses is None else list(parses)
 
 
 def _texts(parse: Parse) -> Iterable[str]:

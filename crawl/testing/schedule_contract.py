@@ -52,8 +52,8 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
         table = to_table((URL, "example.com", datum) for datum in self.datums())
         # as stored: a score has 32 bits
         expected = [plugin.initialize(URL, datum, NOW) for _, datum in to_records(table)]
-        for given in (table, pa.concat_tables([table.slice(0, 3), table.slice(3)])):
-            started = plugin.initialize_batch(given, NOW)
+        for form in (table, pa.concat_tables([table.slice(0, 3), table.slice(3)])):
+            started = plugin.initialize_batch(form, NOW)
             if started is not None:
                 assert started.schema.equals(table.schema)
                 assert [datum for _, datum in to_records(started)] == expected
@@ -68,8 +68,8 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
         for now in (0, NOW, NOW + 400 * DAY_S * 1000):
             expected = [plugin.urgency(URL, datum, now) for datum in datums]
             assert all(math.isfinite(value) and value >= 0 for value in expected)
-            for given in (table, chunked, table.drop_columns(["url", "signature"])):
-                column = plugin.urgency_batch(given, now)
+            for form in (table, chunked, table.drop_columns(["url", "signature"])):
+                column = plugin.urgency_batch(form, now)
                 if column is None:
                     assert type(plugin).urgency is FetchSchedule.urgency
                 else:
@@ -81,12 +81,12 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
     def fetched(self) -> list[CrawlDatum]:
         """Records as the plugin leaves them after one fetch and after several."""
         plugin = self.make()
-        left: list[CrawlDatum] = []
+        records: list[CrawlDatum] = []
         datum = CrawlDatum(Status.DB_FETCHED, NOW)
         for visit, change in enumerate([*PageChange, *PageChange, PageChange.MODIFIED]):
             datum = _fetched(plugin, datum, NOW + visit * visit * DAY_S * 1000, change)
-            left.append(datum)
-        return left
+            records.append(datum)
+        return records
 
     def test_the_column_agrees_with_the_row(self) -> None:
         plugin = self.make()
@@ -95,8 +95,8 @@ class FetchScheduleContract(PluginContract[FetchSchedule]):
         chunked = pa.concat_tables([table.slice(0, 3), table.slice(3)])
         for now in (0, NOW, NOW + 1):
             expected = [plugin.should_fetch(URL, datum, now) for datum in datums]
-            for given in (table, chunked, table.drop_columns(["url"])):
-                answers = plugin.should_fetch_batch(given, now)
+            for form in (table, chunked, table.drop_columns(["url"])):
+                answers = plugin.should_fetch_batch(form, now)
                 if answers is not None:
                     assert answers.type == pa.bool_()
                     assert answers.to_pylist() == expected

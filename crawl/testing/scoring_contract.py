@@ -96,14 +96,14 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
                 ],
                 dtype=np.float64,
             )
-            for given in (table, _chunked(table), table.drop_columns(["url"])):
-                column = plugin.sort_values(given, pa.array(values[rows]))
+            for form in (table, _chunked(table), table.drop_columns(["url"])):
+                column = plugin.sort_values(form, pa.array(values[rows]))
                 if column is not None:
                     assert len(column) == length
                     assert column.null_count == 0
                     with np.errstate(over="ignore"):
-                        found = np.asarray(column.cast(pa.float32()).to_pylist(), np.float32)
-                        np.testing.assert_allclose(found, expected.astype(np.float32), rtol=1e-5)
+                        ranks = np.asarray(column.cast(pa.float32()).to_pylist(), np.float32)
+                        np.testing.assert_allclose(ranks, expected.astype(np.float32), rtol=1e-5)
 
     def test_a_form_by_column_answers_always_or_never(self) -> None:
         """Callers read URLs, or go row by row, only where the method is not overridden."""
@@ -137,10 +137,10 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
         for content in odd_contents(self.keys())[:3]:
             for parse in odd_parses(self.keys()):
                 for some, count in ((targets, 40), (targets[:1], 1), (targets, 0), ([], 9)):
-                    given = plugin.distribute(parse, content, some, count)
+                    result = plugin.distribute(parse, content, some, count)
                     rest = iter(some)
-                    for url, datum in given:
-                        before = next(known for link, known in rest if link == url)
+                    for url, datum in result:
+                        before = next(record for link, record in rest if link == url)
                         assert abs(datum.score) <= np.finfo(np.float32).max
                         _require_only_score_and_metadata(datum, before)
 
@@ -172,11 +172,11 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
             ]
             for datum in self.datums()[:5]:
                 for old in (None, datum):
-                    given, other = (
+                    one, other = (
                         plugin.update_score(URL, old, datum, some, NOW)
                         for some in (inlinks, others)
                     )
-                    assert given == other
+                    assert one == other
 
     def test_the_updated_column_agrees_with_the_row(self) -> None:
         plugin = self.make()
@@ -186,8 +186,8 @@ class ScoringFilterContract(PluginContract[ScoringFilter]):
         score = np.resize(np.array(_LINK_SCORES, np.float32), len(owner))
         table = _table(datums)
         scores = table["score"].to_numpy()
-        for given in (table, _chunked(table)):
-            updated = plugin.update_scores(given, scores, Links(owner, score), NOW)
+        for form in (table, _chunked(table)):
+            updated = plugin.update_scores(form, scores, Links(owner, score), NOW)
             if updated is None:
                 return
             assert updated.dtype == np.float32

@@ -22,8 +22,8 @@ class URLNormalizerContract(URLPluginContract[URLNormalizer]):
         plugin = self.make()
         for scope in Scope:
             for url in self.urls():
-                found = plugin.normalize(url, scope)
-                assert found is None or isinstance(found, str), (scope, url)
+                normal = plugin.normalize(url, scope)
+                assert normal is None or isinstance(normal, str), (scope, url)
 
     def test_normal_form_is_idempotent(self) -> None:
         plugin = self.make()

@@ -80,7 +80,7 @@ def _split(host: str) -> tuple[str, str | None]:
     host = host.lower().rstrip(".") or host
     if _IPV4_CHARACTERS.issuperset(host) or _NOT_IN_A_NAME.search(host):
         return host, None
-    found = _suffixes().extract_str(host)
-    if not found.suffix:
+    parts = _suffixes().extract_str(host)
+    if not parts.suffix:
         return host, None
-    return found.top_domain_under_public_suffix or host, found.suffix
+    return parts.top_domain_under_public_suffix or host, parts.suffix

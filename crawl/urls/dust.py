@@ -97,12 +97,12 @@ class HostDust:
     def _path(self, path: str) -> str:
         folder, slash, last = path.rpartition("/")
         segment, *params = last.split(";")
-        kept = [each for each in params if each.partition("=")[0] not in self.path_params]
+        remaining = [each for each in params if each.partition("=")[0] not in self.path_params]
         folder += slash
         if self.lower:
             folder, segment = _lowered(folder), _lowered(segment)
-        if kept:
-            return folder + ";".join([segment, *kept])
+        if remaining:
+            return folder + ";".join([segment, *remaining])
         if segment in self.indexes:
             segment = ""
         if not self.slash or (not segment and folder == "/"):
@@ -119,12 +119,12 @@ class HostDust:
         if not query or not self.params:
             return query
         pieces = query.split("&")
-        kept = [each for each in pieces if each.partition("=")[0] not in self.params]
-        if len(kept) == len(pieces):
+        remaining = [each for each in pieces if each.partition("=")[0] not in self.params]
+        if len(remaining) == len(pieces):
             return query
-        return "&".join(kept) if any(kept) else None
+        return "&".join(remaining) if any(remaining) else None
 
 
 def _lowered(text: str) -> str:
     """In lower case, but for escapes, which have upper-case digits in normal form."""
-    return _UPPER.sub(lambda found: found[0].lower(), text)
+    return _UPPER.sub(lambda match: match[0].lower(), text)

@@ -29,9 +29,9 @@ def nearest(
 ) -> T | None:
     """The value of the host, or that of the longest `*.domain` above it. `*.domain` may be also
     for the domain itself."""
-    found = values.get(host)
+    value = values.get(host)
     rest = host if wildcard_includes_domain else host.partition(".")[2]
-    while found is None and rest:
-        found = values.get(f"*.{rest}")
+    while value is None and rest:
+        value = values.get(f"*.{rest}")
         rest = rest.partition(".")[2]
-    return found
+    return value

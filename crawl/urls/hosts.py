@@ -24,8 +24,8 @@ def hosts_of(urls: pa.Array[Any]) -> pa.Array[Any]:
     """The host of each URL of a string column, as `host_of` tells it; null for none."""
     beginnings = pc.struct_field(pc.extract_regex(urls, _BEGINNING), "beginning")
     distinct = beginnings.dictionary_encode()
-    known = pa.array([host_of(text) for text in distinct.dictionary.to_pylist()], pa.string())
-    hosts = known.take(distinct.indices)
+    names = pa.array([host_of(text) for text in distinct.dictionary.to_pylist()], pa.string())
+    hosts = names.take(distinct.indices)
     open_rows = pc.and_(pc.is_null(beginnings), pc.is_valid(urls))
     if not pc.any(open_rows).as_py():
         return hosts

@@ -28,12 +28,12 @@ def scope_flags(expression: str) -> str:
     groups: list[list[str]] = [[]]
     """The flags that hold in each open group, as the beginnings of groups of their own."""
     pieces: list[str] = []
-    done = 0
+    end = 0
     for token in _TOKEN.finditer(expression):
-        pieces.append(expression[done : token.start()])
-        done = token.end()
+        pieces.append(expression[end : token.start()])
+        end = token.end()
         pieces.append(_scoped(token, groups))
-    pieces.append(expression[done:])
+    pieces.append(expression[end:])
     pieces.append(")" * len(groups[0]))
     return "".join(pieces)
 

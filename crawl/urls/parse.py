@@ -53,23 +53,23 @@ class URL(NamedTuple):
 def parse(text: str) -> URL | None:
     """The parts of an absolute URL, or None where the text is not one."""
     try:
-        found = _parse(text)
+        library_url = _parse(text)
     except _NOT_A_URL:
         return _parse_undecodable(text)
-    return _parts(found)
+    return _parts(library_url)
 
 
-def _parts(found: _library.URL) -> URL:
+def _parts(library_url: _library.URL) -> URL:
     return URL._make(
         (
-            found.scheme,
-            found.username,
-            found.password or "",
-            found.host_str or "",
-            found.port,
-            found.path,
-            found.query,
-            found.fragment,
+            library_url.scheme,
+            library_url.username,
+            library_url.password or "",
+            library_url.host_str or "",
+            library_url.port,
+            library_url.path,
+            library_url.query,
+            library_url.fragment,
         )
     )
 
@@ -85,8 +85,8 @@ def _parse_undecodable(text: str) -> URL | None:
         return None
 
 
-def _shown(found: _library.URL, hidden: HiddenLabels) -> URL:
-    parts = _parts(found)
+def _shown(library_url: _library.URL, hidden: HiddenLabels) -> URL:
+    parts = _parts(library_url)
     return parts._replace(host=hidden.shown(parts.host))
 
 
@@ -95,8 +95,8 @@ def canonical(text: str) -> str | None:
     try:
         return str(_parse(text))
     except _NOT_A_URL:
-        found = _parse_undecodable(text)
-        return None if found is None else serialize(found)
+        parts = _parse_undecodable(text)
+        return None if parts is None else serialize(parts)
 
 
 def resolve(base: str, reference: str) -> str | None:
@@ -158,12 +158,12 @@ def _resolve_undecodable(base: str, reference: str) -> str | None:
     try:
         join = _parse(page.text).join
         try:
-            found = join(link.text)
+            target = join(link.text)
         except _library.EmptyHost:
-            found = join(_with_two_slashes(link.text))
+            target = join(_with_two_slashes(link.text))
     except _NOT_A_URL:
         return None
-    return serialize(_shown(found, link))
+    return serialize(_shown(target, link))
 
 
 def scheme_of(url: str) -> str | None:
@@ -171,8 +171,8 @@ def scheme_of(url: str) -> str | None:
     try:
         return _parse(url).scheme
     except _NOT_A_URL:
-        found = _parse_undecodable(url)
-        return None if found is None else found.scheme
+        parts = _parse_undecodable(url)
+        return None if parts is None else parts.scheme
 
 
 def host_of(url: str) -> str | None:
@@ -180,17 +180,8 @@ def host_of(url: str) -> str | None:
     try:
         return _parse(url).host_str or None
     except _NOT_A_URL:
-        found = _parse_undecodable(url)
-        return None if found is None else found.host
-
-
-def port_of(url: str) -> int | None:
-    """The port where it is not the scheme's own."""
-    try:
-        return _parse(url).port
-    except _NOT_A_URL:
-        found = _parse_undecodable(url)
-        return None if found is None else found.port
+        parts = _parse_undecodable(url)
+        return None if parts is None else parts.host
 
 
 def authority(url: URL) -> str:

@@ -18,11 +18,11 @@ _ROW = re.compile(_CUT)
 
 def path_and_query(url: str) -> tuple[str, str] | None:
     """The path, and the query with its `?` (or nothing); None without `scheme://`."""
-    found = _ROW.match(url)
-    return (found["path"], found["query"]) if found else None
+    match = _ROW.match(url)
+    return (match["path"], match["query"]) if match else None
 
 
 def paths_and_queries(urls: pa.Array[Any]) -> tuple[pa.Array[Any], pa.Array[Any]]:
     """`path_and_query` of a column; null where the row form has None."""
-    found = pc.extract_regex(urls, _CUT)
-    return pc.struct_field(found, "path"), pc.struct_field(found, "query")
+    parts = pc.extract_regex(urls, _CUT)
+    return pc.struct_field(parts, "path"), pc.struct_field(parts, "query")

@@ -113,7 +113,7 @@ class ColumnSearch:
         except pa.ArrowInvalid:
             return None
 
-    def found(self, urls: pa.Array[Any]) -> pa.Array[Any]:
+    def matches(self, urls: pa.Array[Any]) -> pa.Array[Any]:
         """True where any of the expressions is found; believe it where `is_plain`."""
         if not self._merged:
             nowhere: pa.Array[Any] = pa.array(np.zeros(len(urls), np.bool_))

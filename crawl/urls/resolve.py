@@ -8,7 +8,7 @@ import socket
 def system_resolver(host: str) -> str | None:
     """The first address of the host, or None where it has none."""
     try:
-        found = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
+        addresses = socket.getaddrinfo(host.strip("[]"), None, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError):
         return None
-    return str(found[0][4][0]) if found else None
+    return str(addresses[0][4][0]) if addresses else None

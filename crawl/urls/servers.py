@@ -46,9 +46,9 @@ def server_of(url: str) -> Server | None:
     """None where it is no URL, or neither of a host nor of a file."""
     end = url.find("/", _SHORTEST, _LONGEST)
     # a lone surrogate, wherever it is, makes it no URL
-    found = _remembered(url[:end]) if end > 0 and url.isascii() else None
-    if found is not None:
-        return found
+    remembered = _remembered(url[:end]) if end > 0 and url.isascii() else None
+    if remembered is not None:
+        return remembered
     parsed = parse(url)
     return None if parsed is None else _server(parsed)
 
@@ -60,9 +60,9 @@ def server_and_path(url: str) -> tuple[Server, str] | None:
     if end > 0:
         path = url[end:]
         if _untouched(path) and "/." not in path:
-            found = _remembered(url[:end])
-            if found is not None:
-                return found, path
+            remembered = _remembered(url[:end])
+            if remembered is not None:
+                return remembered, path
     parsed = parse(url)
     server = None if parsed is None else _server(parsed)
     if parsed is None or server is None:

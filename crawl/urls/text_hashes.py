@@ -25,11 +25,11 @@ _INVERSE = pow(_FACTOR, -1, 1 << 64)
 
 def mixed(numbers: Numbers) -> Numbers:
     """The numbers well shuffled, each to one of its own (the end of SplitMix64)."""
-    found = numbers ^ (numbers >> np.uint64(30))
-    found = found * np.uint64(0xBF58476D1CE4E5B9)
-    found = found ^ (found >> np.uint64(27))
-    found = found * np.uint64(0x94D049BB133111EB)
-    result: Numbers = found ^ (found >> np.uint64(31))
+    bits = numbers ^ (numbers >> np.uint64(30))
+    bits = bits * np.uint64(0xBF58476D1CE4E5B9)
+    bits = bits ^ (bits >> np.uint64(27))
+    bits = bits * np.uint64(0x94D049BB133111EB)
+    result: Numbers = bits ^ (bits >> np.uint64(31))
     return result
 
 
@@ -52,8 +52,8 @@ class TextHashes:
     def of(self, starts: Places, ends: Places) -> Numbers:
         """The number of each stretch from a start to before its end; equal for equal texts."""
         lengths = (ends - starts).astype(np.uint64)
-        found: Numbers = (self._sums[ends] - self._sums[starts]) * self._back[starts]
-        return mixed(found + lengths * np.uint64(0xD1B54A32D192ED03))
+        sums: Numbers = (self._sums[ends] - self._sums[starts]) * self._back[starts]
+        return mixed(sums + lengths * np.uint64(0xD1B54A32D192ED03))
 
 
 def _powers(factor: int, most: int) -> Numbers:

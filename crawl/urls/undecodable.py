@@ -57,10 +57,10 @@ def _free_prefix(text: str) -> str:
 
 def _hidden(url: str, beginning: re.Pattern[str], prefix: str) -> HiddenLabels | None:
     url = _HIDDEN.sub("", url.strip(_BLANKS))
-    found = beginning.match(url)
-    if found is None:
+    match = beginning.match(url)
+    if match is None:
         return None
-    start = found.end()
+    start = match.end()
     end = _AUTHORITY.match(url, start).end()  # type: ignore[union-attr]  # it matches anything
     userinfo, at, server = url[start:end].rpartition("@")
     port = _PORT.search(server)

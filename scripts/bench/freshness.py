@@ -25,7 +25,7 @@ from crawl.plugins.schedule.adaptive import AdaptiveFetchSchedule
 from crawl.plugins.schedule.default import DefaultFetchSchedule
 from crawl.plugins.schedule.freshness import best_intervals, price_for
 from crawl.plugins.schedule.poisson import PoissonFetchSchedule
-from crawl.testing.changing_web import ChangingWeb, FreshnessResult, simulate
+from tests.plugins.schedule.changing_web import ChangingWeb, FreshnessResult, simulate
 
 DAY_S = 86_400
 LONGEST_DAYS = 365

@@ -22,6 +22,7 @@ from tests.cli.calling import Caller
 from tests.phases.fetch_commands import write_conf
 from tests.phases.made import datum, make_crawldb, records_of
 from tests.phases.webs import AGENT
+from tests.synthetic.web.sitemap_truth import sitemap_entries, sitemap_urls
 
 
 def test_what_is_wrong_is_said_before_spark_starts(crawl: Caller, tmp_path: Path) -> None:
@@ -57,7 +58,7 @@ def test_sitemaps_are_read_and_summed_up(crawl: Caller, tmp_path: Path) -> None:
         assert answer.code == 0, answer.err
         rows = [line.split(maxsplit=3) for line in answer.out.splitlines()]
         assert ["hosts", "asked", "6"] in rows
-        truth = web.sitemap_entries(AGENT).keys() | set(web.seeds())
+        truth = sitemap_entries(web, AGENT).keys() | set(web.seeds())
         assert f"sitemap: {directory.address}/crawldb is now snapshot 2 with" in answer.err
         assert records_of(directory).keys() == truth
         log = server.requests()
@@ -71,7 +72,7 @@ def test_sitemaps_are_read_and_summed_up(crawl: Caller, tmp_path: Path) -> None:
         other = CrawlDir(str(tmp_path / "other"))
         result = crawl("sitemap", other.address, "--file", front, "--conf", conf, "--json").json
         assert result["report"]["counters"]["hosts_asked"] == 1
-        assert records_of(other).keys() == set(web.sitemap_urls(web.hosts()[0]))
+        assert records_of(other).keys() == set(sitemap_urls(web, web.hosts()[0]))
 
         nothing = crawl(
             "sitemap", other.address, "--url", f"{web.seeds()[0]}none.xml", "--conf", conf

@@ -47,7 +47,7 @@ def test_of_checks_the_cores_keys_at_once_and_a_plugins_when_asked() -> None:
 def test_nobody_changes_it() -> None:
     config = Config()
     with pytest.raises(FrozenInstanceError):
-        config.given = {}  # type: ignore[misc]
+        config.settings = {}  # type: ignore[misc]
 
 
 def test_with_values_is_a_copy() -> None:

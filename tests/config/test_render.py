@@ -34,7 +34,7 @@ def test_as_a_site_file_it_changes_nothing(tmp_path: Path) -> None:
     config = load(conf=tmp_path, extra=built_in)
     assert config.changed() == ()
     assert config.digest() == Config().digest()
-    assert set(CORE) <= set(config.given)
+    assert set(CORE) <= set(config.settings)
 
 
 def test_the_example_of_a_site_file_is_valid() -> None:

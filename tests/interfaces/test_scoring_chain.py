@@ -94,7 +94,7 @@ def test_the_default_chain_is_opic() -> None:
     default = ScoringChain.from_config(Config.of())
     assert [plugin.name for plugin in default.plugins] == ["opic"]
     assert default.sort_values(TABLE, Counters()).to_pylist() == [3.0, 3.0, 3.0]
-    assert not default.changes_injected
+    assert not default.has_moment("injected_score")
     assert not default.needs_url_to_sort
 
 
@@ -111,12 +111,12 @@ def test_an_empty_chain_ranks_all_alike() -> None:
     empty = chain()
     assert empty.sort_values(TABLE, Counters()).to_pylist() == [1.0, 1.0, 1.0]
     assert empty.injected_score("u", SEED, Counters()) == SEED
-    assert not empty.changes_injected
+    assert not empty.has_moment("injected_score")
 
 
 def test_who_has_a_say() -> None:
-    assert chain(Silent, AddsOne).changes_injected
-    assert not chain(Silent).changes_injected
+    assert chain(Silent, AddsOne).has_moment("injected_score")
+    assert not chain(Silent).has_moment("injected_score")
     assert chain(AddsOne, Doubles).needs_url_to_sort
     assert not chain(AddsOne, Silent).needs_url_to_sort
 

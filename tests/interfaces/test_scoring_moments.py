@@ -146,8 +146,8 @@ def test_who_has_a_say_when() -> None:
     assert not chain(Silent).has_moment("distribute")
     assert chain(Silent, Adds).has_moment("distribute")
     assert not chain(Doubles).has_moment("after_parse")
-    assert chain(Doubles).has_orphan_moment
-    assert not chain(Silent).has_orphan_moment
+    assert chain(Doubles).has_moment("orphaned_score")
+    assert not chain(Silent).has_moment("orphaned_score")
     assert chain(Silent, Adds).can_update_by_column
     assert chain().can_update_by_column
     assert not chain(Adds, Doubles).can_update_by_column
@@ -185,7 +185,7 @@ def test_the_default_chain_updates_and_starts_by_column() -> None:
     default = ScoringChain.from_config(Config.of())
     assert default.can_update_by_column
     assert default.can_start_by_column
-    assert not default.has_orphan_moment
+    assert not default.has_moment("orphaned_score")
     counters = Counters()
     assert default.initial_scores(TABLE, counters).tolist() == [0.0, 0.0, 0.0]
     assert default.update_scores(TABLE, LINKS, 0, counters).tolist() == [0.25, 1.0, 3.5]

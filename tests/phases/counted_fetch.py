@@ -24,10 +24,10 @@ from crawl.planning.demand import Demand
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
-from crawl.testing.servers.faulty_proxy import FaultyProxy
 from tests.phases.counted_store import CountedPhase, method_of
 from tests.phases.made import NOW
 from tests.planning.figures import COSTS
+from tests.storage.faulty_proxy import FaultyProxy
 from tests.storage.s3_server import S3Server
 
 HOSTS = 300

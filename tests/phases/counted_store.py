@@ -28,11 +28,11 @@ from crawl.planning.store_requests import StoreRequests
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
-from crawl.testing.servers.faulty_proxy import FaultyProxy, ProxiedRequest
 from crawl.urls.parse import host_of
 from tests.phases.host_states import put_host_states
 from tests.phases.made import NOW, datum, make_crawldb, make_segment, records_of
 from tests.planning.figures import COSTS
+from tests.storage.faulty_proxy import FaultyProxy, ProxiedRequest
 from tests.storage.s3_server import S3Server
 
 METHODS = ("put", "get", "head", "list", "delete")

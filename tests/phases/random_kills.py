@@ -29,13 +29,14 @@ from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import open_table
 from crawl.storage.segments import CONTENT, FETCH, PARSE_DATA, PARSED, Segment
-from crawl.synthetic.web import PageKind, Settings, Web, WebServer, reachable, running
+from crawl.synthetic.web import PageKind, Settings, Web, WebServer, running
 from tests.phases.fetch_commands import Command, pages_asked, write_conf
 from tests.phases.kill_tally import SITES, Tally
 from tests.phases.killed import run_killed, run_killed_after
 from tests.phases.made import records_of
 from tests.phases.round_jobs import run_following_rounds
 from tests.phases.webs import AGENT, fetched
+from tests.synthetic.web.reach import reachable
 
 WEB = Settings.plain(
     SITES,

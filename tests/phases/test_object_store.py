@@ -11,18 +11,17 @@ from pathlib import Path
 import pytest
 
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.testing.servers import faulty_proxy
-from crawl.testing.servers.faulty_proxy import (
+from tests.phases.counted_fetch import count_fetch
+from tests.phases.counted_store import METHODS, CountedPhase, count_phases
+from tests.phases.remote_crawls import RemoteCrawlsContract
+from tests.storage import faulty_proxy, s3_server
+from tests.storage.faulty_proxy import (
     PASSING,
     Fault,
     FaultyProxy,
     ProxiedRequest,
     SeededFaults,
 )
-from tests.phases.counted_fetch import count_fetch
-from tests.phases.counted_store import METHODS, CountedPhase, count_phases
-from tests.phases.remote_crawls import RemoteCrawlsContract
-from tests.storage import s3_server
 from tests.storage.s3_server import S3Server, proxied
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=200), pytest.mark.timeout(900)]

@@ -21,8 +21,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from crawl.testing.servers import faulty_proxy
-from crawl.testing.servers.faulty_proxy import FaultyProxy
+from tests.storage import faulty_proxy
+from tests.storage.faulty_proxy import FaultyProxy
 
 _SERVER = """
 import threading

@@ -14,8 +14,8 @@ from crawl.storage.filesystems.object_store import READ_BLOCK
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import open_table, open_writer
 from crawl.telemetry.costs import cost_account
-from crawl.testing.servers import faulty_proxy
-from crawl.testing.servers.faulty_proxy import Fault, FaultyProxy, ProxiedRequest, SeededFaults
+from tests.storage import faulty_proxy
+from tests.storage.faulty_proxy import Fault, FaultyProxy, ProxiedRequest, SeededFaults
 from tests.storage.remote_contract import RemoteFilesContract
 from tests.storage.remote_files import MIB, each_call, error_line
 from tests.storage.s3_server import S3Server, proxied

@@ -8,7 +8,6 @@ from crawl.urls.parse import (
     canonical,
     host_of,
     parse,
-    port_of,
     resolve,
     resolver,
     scheme_of,
@@ -38,8 +37,8 @@ def test_all_the_parts() -> None:
 
 def test_the_schemes_own_port_is_no_port() -> None:
     assert parse("http://a:80/") == parse("http://a/")
-    assert port_of("https://a:443/") is None
-    assert port_of("https://a:80/") == 80
+    assert parse("https://a:443/") == parse("https://a/")
+    assert str(parse("https://a:80/")) == "https://a:80/"
 
 
 def test_an_empty_query_is_not_a_missing_one() -> None:
@@ -101,7 +100,7 @@ def test_a_label_that_cannot_be_decoded_is_kept(text: str, host: str | None) -> 
     assert host_of(text) == host == (found and found.host)
     if found is not None:
         assert canonical(text) == str(found) and parse(str(found)) == found
-        assert (scheme_of(text), port_of(text)) == (found.scheme, found.port)
+        assert scheme_of(text) == found.scheme
 
 
 def test_links_of_and_to_a_host_that_cannot_be_decoded() -> None:
@@ -197,7 +196,6 @@ def test_canonical_is_idempotent_and_the_accessors_agree(text: str) -> None:
     found, written = parse(text), canonical(text)
     assert scheme_of(text) == (found and found.scheme)
     assert host_of(text) == ((found and found.host) or None)
-    assert port_of(text) == (found and found.port)
     if written is not None:
         assert canonical(written) == written
 

@@ -59,12 +59,12 @@ def test_both_engines_find_the_same_in_plain_texts(body: str, flags: str, texts:
         assert flags == "(?i)", "every construct above has a translation but for letter case"
         return
     column = pa.array(texts, pa.string())
-    for text, plain, found in zip(
-        texts, is_plain(column).to_pylist(), search.found(column).to_pylist(), strict=True
+    for text, plain, matches in zip(
+        texts, is_plain(column).to_pylist(), search.matches(column).to_pylist(), strict=True
     ):
         assert plain == (text.isascii() and "\n" not in text)
         if plain:
-            assert found == (pattern.search(text) is not None), (pattern, text)
+            assert matches == (pattern.search(text) is not None), (pattern, text)
 
 
 @pytest.mark.parametrize(
@@ -92,7 +92,7 @@ def test_rules_are_merged_a_hundred_at_a_time() -> None:
     search = ColumnSearch.of([re.compile(f"/{number}/$") for number in range(1000)])
     assert search is not None and len(search._merged) == 10
     urls = pa.array(["http://a/999/", "http://a/0/", "http://a/0/b"])
-    assert search.found(urls).to_pylist() == [True, True, False]
+    assert search.matches(urls).to_pylist() == [True, True, False]
 
 
 def test_a_pattern_too_large_for_re2_is_left_to_the_row() -> None:
@@ -102,13 +102,13 @@ def test_a_pattern_too_large_for_re2_is_left_to_the_row() -> None:
 def test_no_expression_is_found_nowhere() -> None:
     search = ColumnSearch.of([])
     assert search is not None
-    assert search.found(pa.array(["a", ""])).to_pylist() == [False, False]
+    assert search.matches(pa.array(["a", ""])).to_pylist() == [False, False]
 
 
 def test_nulls_stay_null() -> None:
     urls = pa.array(["a\nb", None, "a"])
     assert is_plain(urls).to_pylist() == [False, None, True]
-    assert ColumnSearch([r"a\z"]).found(urls).to_pylist() == [False, None, True]
+    assert ColumnSearch([r"a\z"]).matches(urls).to_pylist() == [False, None, True]
 
 
 @pytest.mark.parametrize(

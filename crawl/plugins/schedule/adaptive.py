@@ -144,7 +144,7 @@ class AdaptiveFetchSchedule(BaseFetchSchedule):
 
 def _host_bounds(config: Config, within: Bounds) -> Mapping[str, Bounds]:
     """`host shortest longest`, a line a host; `default` or 0 stand for the common bound."""
-    found: dict[str, Bounds] = {}
+    by_host: dict[str, Bounds] = {}
     for line in rule_lines(config, HOSTS_FILE):
         host, *numbers = line.text.split()
         if len(numbers) != 2:
@@ -155,13 +155,13 @@ def _host_bounds(config: Config, within: Bounds) -> Mapping[str, Bounds]:
             raise line.wrong("the shortest interval is longer than the longest")
         if shortest < within.shortest or longest > within.longest:
             raise line.wrong(f"outside of {within.shortest:g} to {within.longest:g} s")
-        found[host.lower()] = Bounds(shortest, longest)
-    return found
+        by_host[host.lower()] = Bounds(shortest, longest)
+    return by_host
 
 
 def _mime_rates(config: Config) -> Mapping[str, Rates]:
     """`type inc_rate dec_rate`, a line a MIME type."""
-    found: dict[str, Rates] = {}
+    by_type: dict[str, Rates] = {}
     for line in rule_lines(config, MIME_FILE):
         mime, *numbers = line.text.split()
         if len(numbers) != 2:
@@ -169,8 +169,8 @@ def _mime_rates(config: Config) -> Mapping[str, Rates]:
         inc, dec = _number(line, numbers[0]), _number(line, numbers[1])
         if dec >= 1:
             raise line.wrong("a dec_rate of 1 or more leaves no interval")
-        found[mime.lower()] = Rates(inc, dec)
-    return found
+        by_type[mime.lower()] = Rates(inc, dec)
+    return by_type
 
 
 def _bound(line: RuleLine, text: str, common: float) -> float:

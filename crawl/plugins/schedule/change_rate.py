@@ -35,11 +35,11 @@ class ChangeRateEstimate:
         """The estimate after a visit that found a change after so many days."""
         shape, days = self.shape, self.days
         log_share = -math.log1p(after / days)
-        seen = -math.expm1(shape * log_share)
-        if seen < 1e-9:  # so soon that at most one change can have happened
+        chance = -math.expm1(shape * log_share)
+        if chance < 1e-9:  # so soon that at most one change can have happened
             return ChangeRateEstimate(shape + 1, days)
-        mean = shape / days * -math.expm1((shape + 1) * log_share) / seen
-        square = shape * (shape + 1) / days**2 * -math.expm1((shape + 2) * log_share) / seen
+        mean = shape / days * -math.expm1((shape + 1) * log_share) / chance
+        square = shape * (shape + 1) / days**2 * -math.expm1((shape + 2) * log_share) / chance
         variance = square - mean * mean
         if variance <= 0:
             return self

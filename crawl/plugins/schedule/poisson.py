@@ -99,14 +99,14 @@ class PoissonFetchSchedule(BaseFetchSchedule):
         if VISITS_KEY not in datum.metadata:
             return fresh
         # the target of a redirect inherits metadata, but nobody has visited it yet
-        kept = {key: text for key, text in datum.metadata.items() if key != VISITS_KEY}
-        return replace(fresh, metadata=kept)
+        metadata = {key: text for key, text in datum.metadata.items() if key != VISITS_KEY}
+        return replace(fresh, metadata=metadata)
 
     def initialize_batch(self, datums: pa.Table, now: int) -> pa.Table:
         place = datums.schema.get_field_index("metadata")
-        kept = without_entry(datums["metadata"].combine_chunks(), VISITS_KEY)
+        metadata = without_entry(datums["metadata"].combine_chunks(), VISITS_KEY)
         return super().initialize_batch(
-            datums.set_column(place, datums.schema.field(place), kept), now
+            datums.set_column(place, datums.schema.field(place), metadata), now
         )
 
     def reschedule(self, datum: CrawlDatum, visit: PageVisit) -> CrawlDatum:
@@ -124,22 +124,22 @@ class PoissonFetchSchedule(BaseFetchSchedule):
         )
 
     def _updated_estimate(self, datum: CrawlDatum, visit: PageVisit) -> ChangeRateEstimate:
-        known = _stored_estimate(datum)
-        if known is None:
+        stored = _stored_estimate(datum)
+        if stored is None:
             return self.prior
-        visited, estimate = known
+        visited, estimate = stored
         days = (visit.fetched // 1000 - visited) / _DAY_S
         if visit.change is PageChange.UNKNOWN or days <= 0:
             return estimate
         changed = visit.change is PageChange.MODIFIED
-        seen = estimate.changed(days) if changed else estimate.unchanged(days)
-        return seen.faded(self.prior, self._memory_share)
+        observed = estimate.changed(days) if changed else estimate.unchanged(days)
+        return observed.faded(self.prior, self._memory_share)
 
     def urgency(self, url: str, datum: CrawlDatum, now: int) -> float:
-        known = _stored_estimate(datum)
-        if known is None:
+        stored = _stored_estimate(datum)
+        if stored is None:
             return self._first_urgency
-        visited, estimate = known
+        visited, estimate = stored
         return worth(estimate, max(now // 1000 - visited, 0) / _DAY_S) / self.price
 
     def urgency_batch(self, datums: pa.Table, now: int) -> pa.Array[Any]:
@@ -150,12 +150,12 @@ class PoissonFetchSchedule(BaseFetchSchedule):
         urgency = np.full(len(texts), self._first_urgency)
         if texts.null_count < len(texts):
             parts = pc.extract_regex(texts, _COLUMN)
-            known = pc.is_valid(parts).to_numpy(zero_copy_only=False)
-            parts = parts.filter(pa.array(known))
+            readable = pc.is_valid(parts).to_numpy(zero_copy_only=False)
+            parts = parts.filter(pa.array(readable))
             age = np.maximum(now // 1000 - _column(parts, "visited"), 0) / _DAY_S
             shape = np.maximum(_column(parts, "shape"), _MIN)
             days = np.maximum(_column(parts, "days"), _MIN)
-            urgency[known] = worths(shape, days, age) / self.price
+            urgency[readable] = worths(shape, days, age) / self.price
         return pa.array(urgency, pa.float64())
 
 
@@ -167,12 +167,12 @@ def _text(fetched: int, estimate: ChangeRateEstimate) -> str:
 
 def _stored_estimate(datum: CrawlDatum) -> tuple[int, ChangeRateEstimate] | None:
     """The last visit and what is believed since; None for a page of which nothing is known."""
-    found = _TEXT.fullmatch(datum.metadata.get(VISITS_KEY, ""))
-    if found is None:
+    match = _TEXT.fullmatch(datum.metadata.get(VISITS_KEY, ""))
+    if match is None:
         return None
-    shape = max(float(found["shape"]), _MIN)
-    days = max(float(found["days"]), _MIN)
-    return int(found["visited"]), ChangeRateEstimate(shape, days)
+    shape = max(float(match["shape"]), _MIN)
+    days = max(float(match["days"]), _MIN)
+    return int(match["visited"]), ChangeRateEstimate(shape, days)
 
 
 def _column(parts: pa.StructArray, name: str) -> npt.NDArray[np.float64]:

@@ -74,10 +74,10 @@ class DepthScoring(ScoringFilter):
         return pa.array(ranks, pa.float32())
 
     def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
-        return _kept(datum.metadata)
+        return _own_entries(datum.metadata)
 
     def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
-        return replace(parse, metadata={**parse.metadata, **_kept(content.metadata)})
+        return replace(parse, metadata={**parse.metadata, **_own_entries(content.metadata)})
 
     def distribute(
         self, parse: Parse, content: Content, targets: Sequence[Target], all_count: int
@@ -88,22 +88,22 @@ class DepthScoring(ScoringFilter):
             own_limit = self._override_max
         if depth >= (self._max if own_limit is None else own_limit):
             return []
-        given = {DEPTH_KEY: str(depth + 1)}
+        entries = {DEPTH_KEY: str(depth + 1)}
         if own_limit is not None:
-            given[MAX_DEPTH_KEY] = str(own_limit)
-        return with_metadata(targets, given)
+            entries[MAX_DEPTH_KEY] = str(own_limit)
+        return with_metadata(targets, entries)
 
     def update_score(
         self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         records = inlinks if old is None else [old, *inlinks]
         depths = [whole_number(record.metadata, DEPTH_KEY) for record in records]
-        known = [depth for depth in depths if depth is not None]
-        if not known and old is not None:
+        depths_known = [depth for depth in depths if depth is not None]
+        if not depths_known and old is not None:
             return datum
         # a new URL of which no link knows the depth (a meta refresh) is taken for the deepest,
         # or a chain of such would lead out of every limit
-        smallest = str(min(known, default=self._max))
+        smallest = str(min(depths_known, default=self._max))
         if datum.metadata.get(DEPTH_KEY) == smallest:
             return datum
         return replace(datum, metadata={**datum.metadata, DEPTH_KEY: smallest})
@@ -118,5 +118,5 @@ def _depth(metadata: Mapping[str, str]) -> int:
     return _SEED_DEPTH if depth is None else depth
 
 
-def _kept(metadata: Mapping[str, str]) -> dict[str, str]:
+def _own_entries(metadata: Mapping[str, str]) -> dict[str, str]:
     return {key: metadata[key] for key in (DEPTH_KEY, MAX_DEPTH_KEY) if key in metadata}

@@ -49,7 +49,7 @@ EACH = number(
     unit="pages",
     minimum=0,
 )
-MOST = number(
+MAX_PAGES = number(
     "scoring.domain.budget.max",
     10000.0,
     "Most pages that foreign domains vouch for by links to one URL.",
@@ -74,10 +74,10 @@ class DomainBudgetScoring(ScoreRankedFilter):
     def __init__(self, config: Config) -> None:
         self._base = config[BASE]
         self._each = config[EACH]
-        self._most = config[MOST]
+        self._most = config[MAX_PAGES]
         self._sketch = config[SKETCH]
         if self._base > self._most:
-            raise ConfigError(f"{BASE.name} is more than {MOST.name}")
+            raise ConfigError(f"{BASE.name} is more than {MAX_PAGES.name}")
 
     def budget(self, domains: float) -> float:
         """Pages that so many foreign domains vouch for."""
@@ -98,7 +98,7 @@ class DomainBudgetScoring(ScoreRankedFilter):
         share = max(_score(parse) - 1.0, 0.0) / max(sum(internal), 1)
         vouched = {FROM_KEY: domain_hash(domain)}
         made: dict[tuple[int, bool], CrawlDatum] = {}
-        given: list[Target] = []
+        result: list[Target] = []
         for (url, datum), inside in zip(targets, internal, strict=True):
             record = made.get((id(datum), inside))
             if record is None:
@@ -107,22 +107,22 @@ class DomainBudgetScoring(ScoreRankedFilter):
                 else:
                     record = replace(datum, score=0.0, metadata={**datum.metadata, **vouched})
                 made[id(datum), inside] = record
-            given.append((url, record))
-        return given
+            result.append((url, record))
+        return result
 
     def update_score(
         self, url: str, old: CrawlDatum | None, datum: CrawlDatum, inlinks: Inlinks, now: int
     ) -> CrawlDatum:
         metadata = {key: value for key, value in datum.metadata.items() if key != FROM_KEY}
-        known = (datum if old is None else old).metadata.get(DOMAINS_KEY, "")
+        sketch = (datum if old is None else old).metadata.get(DOMAINS_KEY, "")
         hashes = {link.metadata[FROM_KEY] for link in inlinks if FROM_KEY in link.metadata}
         if hashes:
-            known = merged(known, hashes, self._sketch)
-        if known:  # of a page that was fetched: what its list said may be older
-            metadata[DOMAINS_KEY] = known
+            sketch = merged(sketch, hashes, self._sketch)
+        if sketch:  # of a page that was fetched: what its list said may be older
+            metadata[DOMAINS_KEY] = sketch
         shares = [link.score for link in inlinks if math.isfinite(link.score)]
         before = datum.score if old is None else old.score
-        vouched = self.budget(count(known, self._sketch)) if known else 0.0
+        vouched = self.budget(count(sketch, self._sketch)) if sketch else 0.0
         return replace(datum, score=storable(max(before, vouched, *shares)), metadata=metadata)
 
 

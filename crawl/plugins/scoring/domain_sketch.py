@@ -25,8 +25,8 @@ def domain_hash(domain: str) -> str:
 def merged(sketch: str, hashes: Iterable[str], most: int) -> str:
     """The sketch with more domains; what is no sketch and no hash counts for nothing."""
     together = {*_split(sketch), *(each for text in hashes for each in _split(text)[:1])}
-    kept = sorted(together)[:most]
-    return base64.urlsafe_b64encode(b"".join(kept)).decode("ascii")
+    smallest = sorted(together)[:most]
+    return base64.urlsafe_b64encode(b"".join(smallest)).decode("ascii")
 
 
 def count(sketch: str, most: int) -> float:

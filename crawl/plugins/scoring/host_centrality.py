@@ -35,7 +35,7 @@ FILE = text(
     " or a file, Parquet with columns host and rank, text of `host TAB rank`, or a ranks file of"
     " Common Crawl; .gz is unpacked. Write a new file under a new name.",
 )
-MOST = integer(
+MAX_HOSTS = integer(
     "scoring.host.ranks.max",
     2_000_000,
     "Hosts of scoring.host.ranks.file that a process keeps, the highest ranks first; each takes"
@@ -62,7 +62,7 @@ class HostCentralityScoring(LinkSharesFilter):
         try:
             if self._address:
                 self._address = pinned_address(self._address)
-                self._ranks = load_host_ranks(self._address, config[MOST])
+                self._ranks = load_host_ranks(self._address, config[MAX_HOSTS])
         except StorageError as error:
             raise ConfigError(f"{FILE.name}: {error}") from None
 

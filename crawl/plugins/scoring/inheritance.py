@@ -9,11 +9,11 @@ from crawl.interfaces.scoring import Target
 from crawl.model.datum import CrawlDatum
 
 
-def with_metadata(targets: Sequence[Target], given: Mapping[str, str]) -> Sequence[Target]:
+def with_metadata(targets: Sequence[Target], entries: Mapping[str, str]) -> Sequence[Target]:
     """The targets, each record's metadata overlaid."""
-    if not given:
+    if not entries:
         return targets
-    return remade(targets, lambda datum: replace(datum, metadata={**datum.metadata, **given}))
+    return remade(targets, lambda datum: replace(datum, metadata={**datum.metadata, **entries}))
 
 
 def remade(
@@ -22,10 +22,10 @@ def remade(
     """The targets with other records. Those of a page often share one, which is made anew once,
     not for each."""
     made: dict[int, CrawlDatum] = {}
-    given: list[Target] = []
+    result: list[Target] = []
     for url, datum in targets:
         record = made.get(id(datum))
         if record is None:
             record = made[id(datum)] = change(datum)
-        given.append((url, record))
-    return given
+        result.append((url, record))
+    return result

@@ -37,22 +37,22 @@ class MetadataScoring(ScoringFilter):
         self._parse_keys = config[PARSE_KEYS]
 
     def before_parse(self, url: str, datum: CrawlDatum) -> Mapping[str, str]:
-        return _chosen(datum.metadata, self._db_keys)
+        return _entries_of(datum.metadata, self._db_keys)
 
     def after_parse(self, url: str, content: Content, parse: Parse) -> Parse:
-        kept = {
+        entries = {
             key: content.headers[key.lower()]
             for key in self._content_keys
             if key.lower() in content.headers
         }
-        kept.update(_chosen(content.metadata, self._content_keys))
-        return replace(parse, metadata={**parse.metadata, **kept}) if kept else parse
+        entries.update(_entries_of(content.metadata, self._content_keys))
+        return replace(parse, metadata={**parse.metadata, **entries}) if entries else parse
 
     def distribute(
         self, parse: Parse, content: Content, targets: Sequence[Target], all_count: int
     ) -> Sequence[Target]:
-        return with_metadata(targets, _chosen(parse.metadata, self._parse_keys))
+        return with_metadata(targets, _entries_of(parse.metadata, self._parse_keys))
 
 
-def _chosen(metadata: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
+def _entries_of(metadata: Mapping[str, str], keys: Iterable[str]) -> dict[str, str]:
     return {key: metadata[key] for key in keys if key in metadata}

@@ -46,5 +46,5 @@ def whole_numbers(datums: pa.Table, key: str, missing: int) -> npt.NDArray[np.in
         return np.full(len(texts), missing, dtype=np.int64)
     plain = pc.match_substring_regex(texts, _NUMBER)
     numbers = pc.if_else(plain, texts, None).cast(pa.int64())
-    found: npt.NDArray[np.int64] = pc.fill_null(numbers, missing).to_numpy(zero_copy_only=False)
-    return found
+    column: npt.NDArray[np.int64] = pc.fill_null(numbers, missing).to_numpy(zero_copy_only=False)
+    return column

@@ -69,7 +69,7 @@ class OpicScoring(ScoreRankedFilter):
         if not targets or count <= 0:
             return targets
         share = finite_number(parse.metadata, SCORE_KEY, self._unknown) / count
-        given = (share * self._external, share * self._internal)
+        shares = (share * self._external, share * self._internal)
         host = host_of(parse.url) if self._internal != self._external else None
         # the targets of a page often share one record: it is made anew once, not for each
         made: dict[tuple[int, bool], CrawlDatum] = {}
@@ -78,7 +78,7 @@ class OpicScoring(ScoreRankedFilter):
             internal = host is not None and host_of(url) == host
             enriched = made.get((id(datum), internal))
             if enriched is None:
-                enriched = replace(datum, score=storable(datum.score + given[internal]))
+                enriched = replace(datum, score=storable(datum.score + shares[internal]))
                 made[id(datum), internal] = enriched
             shared.append((url, enriched))
         return shared

@@ -108,8 +108,8 @@ class SimilarityScoring(ScoringFilter):
         if not self._goal:
             return datum
         before = datum.score if old is None else old.score
-        given = (link.score for link in inlinks if math.isfinite(link.score))
-        return replace(datum, score=max([before, *given]))
+        scores = (link.score for link in inlinks if math.isfinite(link.score))
+        return replace(datum, score=max([before, *scores]))
 
     def update_scores(self, old: pa.Table, scores: Scores, links: Links, now: int) -> Scores:
         best = scores.copy()

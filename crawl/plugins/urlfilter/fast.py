@@ -107,8 +107,10 @@ class FastURLFilter(URLFilter):
             return pa.nulls(len(urls), pa.bool_())
         paths, queries = paths_and_queries(urls)
         denied: pa.BooleanArray = pc.or_(
-            by_path.found(paths),
-            by_query.found(pc.binary_join_element_wise(paths, queries, pa.scalar("", paths.type))),
+            by_path.matches(paths),
+            by_query.matches(
+                pc.binary_join_element_wise(paths, queries, pa.scalar("", paths.type))
+            ),
         )
         return pc.invert(denied)
 

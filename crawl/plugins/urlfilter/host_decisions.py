@@ -28,8 +28,8 @@ def decide_by_kind(
     hosts = hosts_of(urls).dictionary_encode()
     kinds: dict[K, int] = {kind_of(None): 0}
     numbers = [kinds.setdefault(kind_of(host), len(kinds)) for host in hosts.dictionary.to_pylist()]
-    known = pa.array(numbers, pa.int32()).take(hosts.indices)
-    kind_of_row = known.fill_null(0).to_numpy(zero_copy_only=False)
+    kind_numbers = pa.array(numbers, pa.int32()).take(hosts.indices)
+    kind_of_row = kind_numbers.fill_null(0).to_numpy(zero_copy_only=False)
     result = pa.nulls(len(urls), pa.bool_())
     for number, (kind, count) in enumerate(
         zip(kinds, np.bincount(kind_of_row, minlength=len(kinds)), strict=True)

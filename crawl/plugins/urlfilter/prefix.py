@@ -26,16 +26,16 @@ class PrefixURLFilter(URLFilter):
         if not by_length:
             raise ConfigError(f"{FILE.name}: a list without any prefix would reject every URL")
         self._by_length = sorted(by_length.items())
-        self._columns = [(length, pa.array(sorted(known))) for length, known in self._by_length]
+        self._columns = [(size, pa.array(sorted(texts))) for size, texts in self._by_length]
 
     def rejection(self, url: str) -> str | None:
-        if any(url[:length] in known for length, known in self._by_length):
+        if any(url[:length] in prefixes for length, prefixes in self._by_length):
             return None
         return "begins as none of the prefixes"
 
     def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         accepted = pa.repeat(False, len(urls))
-        for length, known in self._columns:
-            beginnings = pc.utf8_slice_codeunits(urls, 0, length).cast(known.type)
-            accepted = pc.or_(accepted, pc.is_in(beginnings, known))
+        for length, prefixes in self._columns:
+            beginnings = pc.utf8_slice_codeunits(urls, 0, length).cast(prefixes.type)
+            accepted = pc.or_(accepted, pc.is_in(beginnings, prefixes))
         return accepted

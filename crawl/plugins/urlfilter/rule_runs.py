@@ -44,5 +44,5 @@ class RuleRuns:
             if search is None:
                 answer = _ASK_THE_ROW
             else:
-                answer = pc.if_else(search.found(urls), accepts, answer)
+                answer = pc.if_else(search.matches(urls), accepts, answer)
         return answer if isinstance(answer, pa.Array) else pa.repeat(answer, len(urls))

@@ -38,10 +38,10 @@ class SuffixURLFilter(URLFilter):
         self._path_only = "P" in flags
         by_length: dict[int, set[str]] = {}
         for suffix in listed:
-            known = suffix.lower() if self._ignores_case else suffix
-            by_length.setdefault(len(known), set()).add(known)
+            ending = suffix.lower() if self._ignores_case else suffix
+            by_length.setdefault(len(ending), set()).add(ending)
         self._by_length = sorted(by_length.items())
-        self._columns = [(length, pa.array(sorted(known))) for length, known in self._by_length]
+        self._columns = [(size, pa.array(sorted(texts))) for size, texts in self._by_length]
 
     def rejection(self, url: str) -> str | None:
         suffix = self._listed(url)
@@ -55,8 +55,8 @@ class SuffixURLFilter(URLFilter):
             url = cut[0] if cut else url
         if self._ignores_case:
             url = url.lower()
-        for length, known in self._by_length:
-            if url[-length:] in known:
+        for length, endings in self._by_length:
+            if url[-length:] in endings:
                 return url[-length:]
         return None
 
@@ -65,9 +65,9 @@ class SuffixURLFilter(URLFilter):
         if self._ignores_case:
             ends = pc.ascii_lower(ends)
         listed = pa.repeat(False, len(urls))
-        for length, known in self._columns:
-            tails = pc.utf8_slice_codeunits(ends, -length).cast(known.type)
-            listed = pc.or_(listed, pc.is_in(tails, known))
+        for length, endings in self._columns:
+            tails = pc.utf8_slice_codeunits(ends, -length).cast(endings.type)
+            listed = pc.or_(listed, pc.is_in(tails, endings))
         accepted = pc.xor(listed, pa.scalar(self._rejects_listed))
         verdict: pa.Array[Any] = pc.if_else(is_plain(urls), accepted, None)
         return verdict

@@ -52,7 +52,7 @@ class ValidatorURLFilter(URLFilter):
     def accepts_batch(self, urls: pa.Array[Any]) -> pa.Array[Any] | None:
         if self._search is None:
             return None
-        sound = self._search.found(urls)
+        sound = self._search.matches(urls)
         believed = pc.and_(
             is_plain(urls), pc.or_(pc.invert(sound), are_within(urls, _LONGEST_HOST_NAME))
         )

@@ -42,17 +42,17 @@ def _forward(url: str) -> str:
     return beginning + sign + _PARAMETER + _ESCAPED.sub(_escape, fragment[1:])
 
 
-def _escape(found: re.Match[str]) -> str:
+def _escape(match: re.Match[str]) -> str:
     # a lone surrogate has no bytes; as a question mark it at least stays a URL
-    return "".join(f"%{byte:02X}" for byte in found[0].encode("utf-8", "replace"))
+    return "".join(f"%{byte:02X}" for byte in match[0].encode("utf-8", "replace"))
 
 
 def _backward(url: str) -> str:
     beginning, hash_sign, _ = url.partition("#")
-    found = _IN_QUERY.search(beginning)
-    if hash_sign or found is None:
+    match = _IN_QUERY.search(beginning)
+    if hash_sign or match is None:
         return url
-    rest = beginning[found.end() :]
-    if rest and beginning[found.start()] == "?":
+    rest = beginning[match.end() :]
+    if rest and beginning[match.start()] == "?":
         rest = "?" + rest[1:]
-    return beginning[: found.start()] + rest + "#!" + unquote(found[1])
+    return beginning[: match.start()] + rest + "#!" + unquote(match[1])

@@ -32,11 +32,11 @@ _HOST_NAME = re.compile(r"[a-z0-9._-]*|\[[0-9a-f:]+\]")
 
 def _spellings() -> dict[str, str]:
     """Everything that `_RESPELLED` finds, and what becomes of it."""
-    found = {character: f"%{ord(character):02X}" for character in "%[]^`{|}"}
+    spellings = {character: f"%{ord(character):02X}" for character in "%[]^`{|}"}
     for first, second in product("0123456789ABCDEFabcdef", repeat=2):
         byte = int(first + second, 16)
-        found[f"%{first}{second}"] = chr(byte) if byte in _UNRESERVED else f"%{byte:02X}"
-    return found
+        spellings[f"%{first}{second}"] = chr(byte) if byte in _UNRESERVED else f"%{byte:02X}"
+    return spellings
 
 
 _SPELLINGS = _spellings()
@@ -66,22 +66,22 @@ class BasicURLNormalizer(URLNormalizer):
         self._trim_trailing_dot = config[TRIM_TRAILING_DOT]
 
     def normalize(self, url: str, scope: Scope) -> str | None:
-        found = parse(url)
-        if found is None or found.scheme not in SCHEMES or not _HOST_NAME.fullmatch(found.host):
+        parts = parse(url)
+        if parts is None or parts.scheme not in SCHEMES or not _HOST_NAME.fullmatch(parts.host):
             return None
-        path = _spell(found.path)
+        path = _spell(parts.path)
         if "//" in path:
             path = _SLASHES.sub("/", path)
-        keeps_user = found.scheme == "ftp"
+        keeps_user = parts.scheme == "ftp"
         return serialize(
             URL(
-                found.scheme,
-                found.username if keeps_user else "",
-                found.password if keeps_user else "",
-                self._host(found.host),
-                found.port,
+                parts.scheme,
+                parts.username if keeps_user else "",
+                parts.password if keeps_user else "",
+                self._host(parts.host),
+                parts.port,
                 path,
-                None if found.query is None else _spell(found.query),
+                None if parts.query is None else _spell(parts.query),
                 None,
             )
         )
@@ -100,4 +100,4 @@ def _spell(text: str) -> str:
     """One spelling for escapes: none where none is needed, upper-case where one is."""
     if _RESPELLED.search(text) is None:
         return text
-    return _RESPELLED.sub(lambda found: _SPELLINGS[found[0]], text)
+    return _RESPELLED.sub(lambda match: _SPELLINGS[match[0]], text)

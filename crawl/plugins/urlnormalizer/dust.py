@@ -34,12 +34,12 @@ class DustURLNormalizer(URLNormalizer):
         self._by_host = {host: HostDust.of(of_host) for host, of_host in rules.items()}
 
     def normalize(self, url: str, scope: Scope) -> str | None:
-        found = parse(url)
-        dust = self._by_host.get(found.host) if found is not None else None
-        if found is None or dust is None or not found.path.startswith("/"):
+        parts = parse(url)
+        dust = self._by_host.get(parts.host) if parts is not None else None
+        if parts is None or dust is None or not parts.path.startswith("/"):
             return url
-        clean = dust.applied(found)
-        return url if clean == found else serialize(clean)
+        clean = dust.applied(parts)
+        return url if clean == parts else serialize(clean)
 
     def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return decide_by_host(urls, lambda host: host not in self._by_host)

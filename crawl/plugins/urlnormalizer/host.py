@@ -19,11 +19,11 @@ class HostURLNormalizer(HostTableNormalizer):
         return rule_host(line, value)
 
     def changed(self, url: URL, value: str) -> URL:
-        seen = {url.host}
+        visited = {url.host}
         target = url.host
         while (following := self.value_of(target)) is not None and following != target:
-            if following in seen:
+            if following in visited:
                 return url
-            seen.add(following)
+            visited.add(following)
             target = following
         return url if target == url.host else url._replace(host=target)

@@ -47,12 +47,12 @@ class HostTableNormalizer(URLNormalizer):
         return nearest(self._by_host, host, wildcard_includes_domain=includes_domain)
 
     def normalize(self, url: str, scope: Scope) -> str | None:
-        found = parse(url)
-        value = None if found is None else self.value_of(found.host)
-        if found is None or value is None:
+        parts = parse(url)
+        value = None if parts is None else self.value_of(parts.host)
+        if parts is None or value is None:
             return url
-        changed = self.changed(found, value)
-        return url if changed == found else serialize(changed)
+        changed = self.changed(parts, value)
+        return url if changed == parts else serialize(changed)
 
     def leaves_alone(self, urls: pa.Array[Any], scope: Scope) -> pa.Array[Any] | None:
         return decide_by_host(urls, lambda host: host is None or self.value_of(host) is None)

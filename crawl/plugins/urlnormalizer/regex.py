@@ -40,12 +40,12 @@ class RegexURLNormalizer(URLNormalizer):
     def __init__(self, config: Config) -> None:
         self._max_length = config[MAX_LENGTH]
         by_name: dict[str, tuple[tuple[Substitution, ...], ColumnSearch | None]] = {}
-        for wanted in FILES_BY_SCOPE.values():
-            name = config[wanted]
+        for setting in FILES_BY_SCOPE.values():
+            name = config[setting]
             if name not in by_name:
-                rules = read_rules(PurePath(name).name, config.read(wanted))
+                rules = read_rules(PurePath(name).name, config.read(setting))
                 by_name[name] = rules, ColumnSearch.of(rule.pattern for rule in rules)
-        self._rules = {scope: by_name[config[wanted]] for scope, wanted in FILES_BY_SCOPE.items()}
+        self._rules = {scope: by_name[config[setting]] for scope, setting in FILES_BY_SCOPE.items()}
 
     def normalize(self, url: str, scope: Scope) -> str | None:
         rules, _ = self._rules[scope]
@@ -64,5 +64,5 @@ class RegexURLNormalizer(URLNormalizer):
         _, search = self._rules[scope]
         if search is None:
             return None
-        untouched: pa.BooleanArray = pc.and_not(is_plain(urls), search.found(urls))
+        untouched: pa.BooleanArray = pc.and_not(is_plain(urls), search.matches(urls))
         return untouched

@@ -41,17 +41,17 @@ class Substitution:
 
 
 def _pieces(pattern: re.Pattern[str], replacement: str) -> Iterator[str | int]:
-    for found in _PIECE.finditer(replacement):
-        if found["digits"]:
-            yield from _group(pattern, found["digits"])
-        elif found["name"]:
-            if found["name"] not in pattern.groupindex:
-                raise ValueError(f"the pattern has no group {found['name']!r}")
-            yield pattern.groupindex[found["name"]]
-        elif found["bad"]:
-            raise ValueError(f"{found['bad']!r} must be followed by a group or a character")
+    for piece in _PIECE.finditer(replacement):
+        if piece["digits"]:
+            yield from _group(pattern, piece["digits"])
+        elif piece["name"]:
+            if piece["name"] not in pattern.groupindex:
+                raise ValueError(f"the pattern has no group {piece['name']!r}")
+            yield pattern.groupindex[piece["name"]]
+        elif piece["bad"]:
+            raise ValueError(f"{piece['bad']!r} must be followed by a group or a character")
         else:
-            yield found["literal"] or found["text"]
+            yield piece["literal"] or piece["text"]
 
 
 def _group(pattern: re.Pattern[str], digits: str) -> Iterator[str | int]:

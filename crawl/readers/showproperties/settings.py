@@ -42,9 +42,11 @@ def settings_in_use(config: Config, *, show_secrets: bool = False) -> list[Setti
         for each in distinct(properties_of(config))
     ]
     for key, value in config.spark_settings().items():
-        lines.append(Setting(key, value, "", config.given[key].origin, "text", "Given to Spark."))
+        lines.append(
+            Setting(key, value, "", config.settings[key].origin, "text", "Given to Spark.")
+        )
     if not show_secrets:
-        lines = [_masked(line) if line.key in config.given else line for line in lines]
+        lines = [_masked(line) if line.key in config.settings else line for line in lines]
     return sorted(lines, key=lambda line: line.key)
 
 

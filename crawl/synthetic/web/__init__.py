@@ -16,7 +16,6 @@ from crawl.synthetic.web.audit import (
 )
 from crawl.synthetic.web.kinds import PageKind, RobotsKind, SitemapStyle
 from crawl.synthetic.web.log import LogEntry
-from crawl.synthetic.web.reach import reachable
 from crawl.synthetic.web.server import WebServer, running
 from crawl.synthetic.web.settings import Settings
 from crawl.synthetic.web.sitemap_facts import SitemapFacts
@@ -39,6 +38,5 @@ __all__ = [
     "disallowed",
     "duplicates",
     "gaps",
-    "reachable",
     "running",
 ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from operator import attrgetter
 
 from crawl.synthetic.web import robots
 from crawl.synthetic.web.log import LogEntry
@@ -16,12 +17,8 @@ from crawl.synthetic.web.web import Web
 Key = Callable[[LogEntry], str]
 
 
-def by_host(entry: LogEntry) -> str:
-    return entry.host
-
-
-def by_ip(entry: LogEntry) -> str:
-    return entry.ip
+by_host: Key = attrgetter("host")
+by_ip: Key = attrgetter("ip")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +35,15 @@ class RequestGap:
 def gaps(log: Iterable[LogEntry], key: Key = by_host) -> list[RequestGap]:
     """The pause before every request but the first under its key, shortest first."""
     last: dict[str, LogEntry] = {}
-    found: list[RequestGap] = []
+    pauses: list[RequestGap] = []
     for entry in sorted(log, key=lambda entry: entry.began):
         name = key(entry)
         before = last.get(name)
         if before is not None:
-            found.append(RequestGap(name, entry.began - before.ended, before, entry))
+            pauses.append(RequestGap(name, entry.began - before.ended, before, entry))
         if before is None or entry.ended >= before.ended:
             last[name] = entry
-    return sorted(found, key=lambda gap: gap.seconds)
+    return sorted(pauses, key=lambda gap: gap.seconds)
 
 
 def concurrency(log: Iterable[LogEntry], key: Key = by_host) -> dict[str, int]:

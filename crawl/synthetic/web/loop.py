@@ -152,8 +152,8 @@ class WebLoop:
     def _answer(self, connection: _Connection) -> None:
         """Answers the requests in the buffer, in order, until one has to wait."""
         while connection.buffer and not connection.waits:
-            head, found, connection.buffer = connection.buffer.partition(b"\r\n\r\n")
-            if not found:
+            head, blank_line, connection.buffer = connection.buffer.partition(b"\r\n\r\n")
+            if not blank_line:
                 connection.buffer = head
                 if len(head) >= _LONGEST_REQUEST:
                     self._close(connection)

@@ -66,8 +66,8 @@ def write_page(plan: WebPlan, site: int, number: int, *, version: int = 0, mark:
         f"</head>\n<body>\n<h1>{title}</h1>\n<ul>\n" + "\n".join(items) + "\n</ul>\n"
     ).encode(charset.codec)
     size = plan.settings.size
-    wanted = size // 2 + draws.size % size - len(head) - len(_TAIL)
-    slices = text.slice(draws.text + version, wanted) if wanted > 0 else ()
+    filler_size = size // 2 + draws.size % size - len(head) - len(_TAIL)
+    slices = text.slice(draws.text + version, filler_size) if filler_size > 0 else ()
     return Page((head, *slices, _TAIL), charset, title, tuple(links))
 
 

@@ -70,8 +70,8 @@ class WebPlan:
 
     def site(self, host: str) -> int | None:
         """The number of the site of that name, if there is one."""
-        found = _HOST.fullmatch(host)
-        site = int(found[1]) if found else -1
+        match = _HOST.fullmatch(host)
+        site = int(match[1]) if match else -1
         return site if 0 <= site < self.settings.sites else None
 
     def draws(self, site: int, number: int) -> PageDraws:
@@ -83,12 +83,12 @@ class WebPlan:
         """What a page is."""
         if number == 0 or self._is_plain:
             return PageKind.PAGE
-        known = draws or self.draws(site, number)
-        if known.private < self._private_below:
+        own_draws = draws or self.draws(site, number)
+        if own_draws.private < self._private_below:
             return PageKind.PRIVATE
         is_leaf = number * self.settings.fanout + 1 >= self.sizes[site]
-        if is_leaf and known.kind < self._odd_below:
-            return self.settings.kinds[known.kind % len(self.settings.kinds)]
+        if is_leaf and own_draws.kind < self._odd_below:
+            return self.settings.kinds[own_draws.kind % len(self.settings.kinds)]
         return PageKind.PAGE
 
     def _path(self, site: int, number: int) -> str:
@@ -102,10 +102,10 @@ class WebPlan:
         """The page at a path, if there is one."""
         if path == "/":
             return PagePosition(site, 0)
-        found = _PATH.fullmatch(path)
-        if not found or int(found[1]) >= self.sizes[site]:
+        match = _PATH.fullmatch(path)
+        if not match or int(match[1]) >= self.sizes[site]:
             return None
-        number, hop = int(found[1]), int(found[2] or 0)
+        number, hop = int(match[1]), int(match[2] or 0)
         position = PagePosition(site, number, hop)
         hops = {PageKind.CHAIN: CHAIN_LENGTH, PageKind.LOOP: 2}.get(self.kind(site, number), 1)
         return position if hop < hops and path == self.path_of(position) else None
@@ -124,8 +124,8 @@ class WebPlan:
     def links(self, site: int, number: int, draws: PageDraws) -> list[tuple[int, int]]:
         """Where a page's links lead: (site, number), each once, the front page first."""
         shape = self.settings
-        found = dict.fromkeys([(site, 0)])
-        found.update(dict.fromkeys((site, child) for child in self.children(site, number)))
+        targets = dict.fromkeys([(site, 0)])
+        targets.update(dict.fromkeys((site, child) for child in self.children(site, number)))
         rng = random.Random(draws.links)
         draw = rng.random
         # Pareto with exponent 2, cut: many pages with few links, few with many
@@ -133,10 +133,10 @@ class WebPlan:
         size, total = self.sizes[site], self._ends[-1]
         for _ in range(count):
             if draw() < shape.external:
-                found[self.anywhere(int(draw() * total))] = None
+                targets[self.anywhere(int(draw() * total))] = None
             else:
-                found[(site, int(draw() * size))] = None
-        return list(found)
+                targets[(site, int(draw() * size))] = None
+        return list(targets)
 
     def anywhere(self, number: int) -> tuple[int, int]:
         """The page of that number among all pages of the web: (site, number there)."""

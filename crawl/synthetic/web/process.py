@@ -14,7 +14,8 @@ import signal
 import subprocess
 import sys
 import tempfile
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, BinaryIO, Self
 
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.synthetic.web.log import LogEntry, read_entries
@@ -103,11 +104,17 @@ class ServerProcess:
         return answer
 
 
-def prepare_child() -> None:
-    """Leaves Ctrl-C to the parent and allows as many connections as the machine does."""
+def run_child(serve: Callable[[dict[str, Any], BinaryIO], None]) -> None:
+    """The child's main: serves by the settings and the log that its command line names, until
+    standard input ends. Ctrl-C is the parent's, and as many connections as the machine allows."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    with os.fdopen(int(sys.argv[2]), "wb", buffering=1 << 16) as log:
+        try:
+            serve(json.loads(sys.argv[1]), log)
+        except UsageError as error:
+            send_to_parent({"error": str(error)})
 
 
 def send_to_parent(answer: dict[str, Any]) -> None:

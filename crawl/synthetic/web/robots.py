@@ -53,8 +53,8 @@ def robots_file(plan: WebPlan, site: int, path: str, time: float) -> RobotsFile:
     if path == MOVED_PATH:
         there = robots_kind(plan, site) is RobotsKind.MOVED
         return RobotsFile(200, _PRIVATE) if there else RobotsFile(404)
-    if found := _AWAY_PATH.fullmatch(path):
-        owner = int(found[1])
+    if match := _AWAY_PATH.fullmatch(path):
+        owner = int(match[1])
         there = owner < plan.settings.sites and _away_host(plan, owner) == site
         return RobotsFile(200, _PRIVATE) if there else RobotsFile(404)
     kind = robots_kind(plan, site)

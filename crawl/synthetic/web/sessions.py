@@ -54,7 +54,7 @@ def without_session(plan: WebPlan, site: int, path: str) -> SessionPath:
     pieces = [each for each in query.split("&") if each]
     pieces = [each for each in pieces if each.partition("=")[0] != session]
     part = 0
-    if pieces and (found := re.fullmatch(rf"{PART}=([1-9])", pieces[-1])):
-        part = int(found[1])
+    if pieces and (match := re.fullmatch(rf"{PART}=([1-9])", pieces[-1])):
+        part = int(match[1])
         pieces.pop()
     return SessionPath(path + ("?" + "&".join(pieces) if pieces else ""), part)

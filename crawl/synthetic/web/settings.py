@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import msgspec
+
 from crawl.errors import UsageError
 from crawl.synthetic.web.kinds import ODD, PageKind, RobotsKind, SitemapStyle
 
@@ -92,8 +94,4 @@ class Settings:
     @classmethod
     def from_json(cls, content: dict[str, Any]) -> Settings:
         """What `as_json` gave."""
-        kinds = tuple(PageKind(name) for name in content["kinds"])
-        robots = tuple(RobotsKind(name) for name in content["robots"])
-        sitemaps = tuple(SitemapStyle(name) for name in content["sitemaps"])
-        tuples = {"kinds": kinds, "robots": robots, "sitemaps": sitemaps}
-        return cls(**{**content, **tuples, "sessions": tuple(content.get("sessions", ()))})
+        return msgspec.convert(content, cls)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from crawl.synthetic.web import robots
@@ -47,19 +47,14 @@ def sitemap(plan: WebPlan, site: int, path: str) -> SitemapFile | None:
     if style is SitemapStyle.MOVED:
         if path == "/sitemap.xml":
             return SitemapFile(location=MOVED_PATH)
-        return _urlset(_bare(plan, site)) if path == MOVED_PATH else None
-    found = _PATH.fullmatch(path)
-    if not found:
+        return _urlset(bare_entries(plan, site)) if path == MOVED_PATH else None
+    match = _PATH.fullmatch(path)
+    if not match:
         return None
-    part, is_packed = int(found[1] or 0), bool(found[2])
+    part, is_packed = int(match[1] or 0), bool(match[2])
     if style in _INDEXED:
         return _part(plan, site, style, part, is_packed)
     return _single(plan, site, style) if not part and not is_packed else None
-
-
-def listed(plan: WebPlan, site: int) -> list[str]:
-    """Every page of a site that its own sitemaps name."""
-    return [url for url, _ in entries(plan, site)]
 
 
 def entries(plan: WebPlan, site: int) -> list[tuple[str, SitemapFacts]]:
@@ -74,29 +69,16 @@ def entries(plan: WebPlan, site: int) -> list[tuple[str, SitemapFacts]]:
     ]
 
 
-def permitted(plan: WebPlan, site: int, time: float) -> Iterator[tuple[str, SitemapFacts]]:
-    """What the sitemaps of a site list and may list: its own pages, and those of the next site
-    where the robots.txt of that one names the sitemap."""
-    yield from entries(plan, site)
-    following = (site + 1) % plan.settings.sites
-    is_cross = robots.sitemap_style(plan, site) is SitemapStyle.CROSS
-    if is_cross and following != site and robots.has_sitemap_line(plan, following):
-        yield from _bare(plan, following)
-
-
-def asked_paths(plan: WebPlan, site: int) -> list[str]:
-    """The paths of its sitemaps that a crawler asks a site for."""
-    is_moved = robots.sitemap_style(plan, site) is SitemapStyle.MOVED
-    return ["/sitemap.xml", MOVED_PATH] if is_moved else ["/sitemap.xml"]
-
-
 def _numbers(plan: WebPlan, site: int, numbers: range | None = None) -> list[int]:
     """The listed pages of a site, or those of them with such numbers."""
     some = range(plan.sizes[site]) if numbers is None else numbers
     return [number for number in some if plan.kind(site, number) not in _UNLISTED]
 
 
-def _bare(plan: WebPlan, site: int, numbers: range | None = None) -> list[tuple[str, SitemapFacts]]:
+def bare_entries(
+    plan: WebPlan, site: int, numbers: range | None = None
+) -> list[tuple[str, SitemapFacts]]:
+    """The listed pages of a site, or those of them with such numbers, of which nothing is said."""
     here = origin(plan, site)
     listed = _numbers(plan, site, numbers)
     return [(here + plan.path(site, number), SitemapFacts()) for number in listed]
@@ -128,12 +110,12 @@ def _part(
     if part == 1 and is_nested:
         below = [f"{here}/sitemap-{n}.xml" for n in range(2, parts + 2)]
         return None if is_packed else _index([*below, f"{here}/sitemap.xml"])
-    chosen = 0 if is_single else part - first_part
-    if chosen >= parts or (part and is_single) or is_packed != suffix.endswith("gz"):
+    place = 0 if is_single else part - first_part
+    if place >= parts or (part and is_single) or is_packed != suffix.endswith("gz"):
         return None
     # by their numbers, so that a part need not know how many pages of those before are listed
-    numbers = range(chosen * per_part, min((chosen + 1) * per_part, plan.sizes[site]))
-    file = _urlset(_bare(plan, site, numbers))
+    numbers = range(place * per_part, min((place + 1) * per_part, plan.sizes[site]))
+    file = _urlset(bare_entries(plan, site, numbers))
     if is_packed:
         return SitemapFile(gzip.compress(file.body, mtime=0), "application/x-gzip")
     return file
@@ -162,7 +144,7 @@ def _single(plan: WebPlan, site: int, style: SitemapStyle) -> SitemapFile:
             return _extensions(own)
         case SitemapStyle.CROSS:
             others = {(site + away) % plan.settings.sites for away in (1, 2)} - {site}
-            foreign = [entry for other in sorted(others) for entry in _bare(plan, other)]
+            foreign = [entry for other in sorted(others) for entry in bare_entries(plan, other)]
             return _urlset([*own, *foreign])
     return _urlset(own)
 
@@ -185,7 +167,7 @@ def _extensions(own: list[tuple[str, SitemapFacts]]) -> SitemapFile:
 
 def _urlset(pages: Iterable[tuple[str, SitemapFacts]]) -> SitemapFile:
     def entry(url: str, facts: SitemapFacts) -> str:
-        lines = "".join(f"<{name}>{text}</{name}>" for name, text in facts.said.items())
+        lines = "".join(f"<{name}>{text}</{name}>" for name, text in facts.statements.items())
         return f"<url><loc>{url}</loc>{lines}</url>"
 
     return _document("urlset", [entry(url, facts) for url, facts in pages])

@@ -1,8 +1,8 @@
-"""What a sitemap says of a page beside its URL, and what of that makes sense."""
+"""What a sitemap says of a page beside its URL; some of it makes no sense."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone
 from email.utils import format_datetime
 
@@ -13,7 +13,6 @@ _BEFORE = 1_767_225_600
 _YEAR = 31_536_000
 _FREQUENCIES = ("", "always", "hourly", "daily", "Weekly", "monthly", "yearly", "never", "often")
 _PRIORITIES = ("", "0.0", "0.1", "0.5", "0.75", "1.0", "1", "2.0", "high")
-_NONSENSE = frozenset(("often", "2.0", "high"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,16 +26,10 @@ class SitemapFacts:
     """The moment of `lastmod`, in seconds since 1970; 0 for none."""
 
     @property
-    def said(self) -> dict[str, str]:
+    def statements(self) -> dict[str, str]:
         """All that is said, by name."""
         names = ("lastmod", "changefreq", "priority")
         return {name: text for name in names if (text := getattr(self, name))}
-
-    @property
-    def sense(self) -> dict[str, str]:
-        """What a crawler may believe, by name; words in lower case."""
-        said = replace(self, changefreq=self.changefreq.lower()).said
-        return {name: text for name, text in said.items() if text not in _NONSENSE}
 
 
 def facts_of(draws: PageDraws) -> SitemapFacts:

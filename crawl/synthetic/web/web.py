@@ -27,7 +27,6 @@ from crawl.synthetic.web.page import Page, origin, write_page
 from crawl.synthetic.web.plan import PageDraws, PagePosition, WebPlan
 from crawl.synthetic.web.sessions import without_session
 from crawl.synthetic.web.settings import Settings
-from crawl.synthetic.web.sitemap_facts import SitemapFacts
 
 EPOCH = 1_767_225_600
 """The web's time 0, in seconds since 1970: 2026-01-01 00:00:00 UTC."""
@@ -114,21 +113,6 @@ class Web:
     def crawl_delay(self, host: str) -> float | None:
         """The Crawl-delay of the host's robots.txt, if it has one."""
         return robots.crawl_delay(self.plan, self._site(host))
-
-    def sitemap_urls(self, host: str) -> list[str]:
-        """Every page of the host that its sitemaps name."""
-        return sitemap.listed(self.plan, self._site(host))
-
-    def sitemap_entries(self, agent: str, time: float = 0.0) -> dict[str, SitemapFacts]:
-        """What a crawler of that product token takes from all sitemaps of the web, by URL: what
-        each of them may list, with what it says. It knows all hosts."""
-        found: dict[str, SitemapFacts] = {}
-        for site in range(self.settings.sites):
-            paths = sitemap.asked_paths(self.plan, site)
-            if all(robots.allows(self.plan, site, path, agent, time) for path in paths):
-                for url, facts in sitemap.permitted(self.plan, site, time):
-                    found[url] = max(found.get(url, facts), facts, key=lambda each: each.modified)
-        return found
 
     def allowed(self, url: str, agent: str, time: float = 0.0) -> bool:
         """Whether robots.txt lets a crawler of that product token get the URL at that time.

@@ -78,10 +78,6 @@ class Exchange:
         if self.method != "HEAD":
             await self.send(body)
 
-    async def redirect(self, location: str) -> None:
-        """An honest redirect, to wherever."""
-        await self.page(b"", f"Location: {location}", code=302)
-
     async def trickle(self, data: bytes, default_pause: float) -> None:
         """A byte at a time; `?seconds=` is the pause."""
         pause = self.number("seconds", default_pause)
@@ -141,13 +137,14 @@ def answers(body: bytes, *lines: str, code: int = 200, keep: bool = False) -> Ro
     return serve
 
 
-def page(body: bytes, *lines: str, code: int = 200) -> RouteHandler:
+def page(body: bytes, *lines: str, code: int = 200, keep: bool = False) -> RouteHandler:
     """Sends an honest answer, but for these lines."""
+    return lambda exchange: exchange.page(body, *lines, code=code, keep=keep)
 
-    async def serve(exchange: Exchange) -> None:
-        await exchange.page(body, *lines, code=code)
 
-    return serve
+def redirects(location: Callable[[Exchange], str]) -> RouteHandler:
+    """Sends an honest redirect, to where the function says."""
+    return lambda exchange: exchange.page(b"", f"Location: {location(exchange)}", code=302)
 
 
 FetchEnd = FailureKind | Truncation | int

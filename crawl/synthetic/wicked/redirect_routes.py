@@ -5,7 +5,7 @@ from __future__ import annotations
 from hashlib import blake2b
 
 from crawl.interfaces.protocol import FailureKind
-from crawl.synthetic.wicked.exchange import Exchange, Route, page
+from crawl.synthetic.wicked.exchange import Exchange, Route, page, redirects
 
 _REFUSED = "record the redirect and never ask its target"
 FORBIDDEN_TARGETS: dict[str, str] = {
@@ -23,27 +23,26 @@ FORBIDDEN_TARGETS: dict[str, str] = {
 """Route below /redirect/ → the Location that it sends."""
 
 
-async def loop(exchange: Exchange) -> None:
-    there = "/redirect/loop/b" if exchange.path.endswith("/loop") else "/redirect/loop"
-    await exchange.redirect(there)
+def _loop(exchange: Exchange) -> str:
+    return "/redirect/loop/b" if exchange.path.endswith("/loop") else "/redirect/loop"
 
 
-async def itself(exchange: Exchange) -> None:
-    await exchange.redirect(f"{exchange.origin}{exchange.target}#again")
+def _itself(exchange: Exchange) -> str:
+    return f"{exchange.origin}{exchange.target}#again"
 
 
-async def maze(exchange: Exchange) -> None:
+def _maze(exchange: Exchange) -> str:
     deeper = blake2b(exchange.path.encode(), digest_size=8).hexdigest()
-    await exchange.redirect(f"{exchange.origin}/redirect/maze/{deeper}")
+    return f"{exchange.origin}/redirect/maze/{deeper}"
 
 
-async def hosts(exchange: Exchange) -> None:
+def _hosts(exchange: Exchange) -> str:
     name = blake2b(exchange.host.encode(), digest_size=4).hexdigest()
-    await exchange.redirect(f"http://{name}.wicked.test:{exchange.port}/redirect/hosts")
+    return f"http://{name}.wicked.test:{exchange.port}/redirect/hosts"
 
 
-async def growing(exchange: Exchange) -> None:
-    await exchange.redirect(f"{exchange.origin}{exchange.target}/{'x' * 1000}")
+def _growing(exchange: Exchange) -> str:
+    return f"{exchange.origin}{exchange.target}/{'x' * 1000}"
 
 
 def _to(name: str, target: str) -> Route:
@@ -56,16 +55,36 @@ _TWICE = ("Location: http://10.0.0.1/first", "Location: http://10.0.0.2/second")
 _SPLIT = "Location: http://wicked.test/x%0d%0aHost:%2010.0.0.1"
 
 REDIRECT_ROUTES: tuple[Route, ...] = (
-    Route("/redirect/loop", "two that redirect to each other", "notice, stop", (302,), loop),
-    Route("/redirect/self", "to itself with a fragment", "notice, stop", (302,), itself),
-    Route("/redirect/maze", "each to a new URL, for ever", "stop at its limit", (302,), maze),
-    Route("/redirect/hosts", "each to a new host, for ever", "stop at its limit", (302,), hosts),
+    Route(
+        "/redirect/loop",
+        "two that redirect to each other",
+        "notice, stop",
+        (302,),
+        redirects(_loop),
+    ),
+    Route(
+        "/redirect/self", "to itself with a fragment", "notice, stop", (302,), redirects(_itself)
+    ),
+    Route(
+        "/redirect/maze",
+        "each to a new URL, for ever",
+        "stop at its limit",
+        (302,),
+        redirects(_maze),
+    ),
+    Route(
+        "/redirect/hosts",
+        "each to a new host, for ever",
+        "stop at its limit",
+        (302,),
+        redirects(_hosts),
+    ),
     Route(
         "/redirect/growing",
         "each to a URL that is 1,000 characters longer",
         "stop at its limit for redirects or for URLs",
         (302,),
-        growing,
+        redirects(_growing),
     ),
     Route(
         "/redirect/garbage",

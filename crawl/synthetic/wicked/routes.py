@@ -7,16 +7,11 @@ from __future__ import annotations
 
 from crawl.interfaces.protocol import FailureKind, Truncation
 from crawl.synthetic.wicked.body_routes import BODY_ROUTES
-from crawl.synthetic.wicked.exchange import FINE, Exchange, FetchEnd, Route
+from crawl.synthetic.wicked.exchange import FINE, FetchEnd, Route, page
 from crawl.synthetic.wicked.header_routes import HEADER_ROUTES
 from crawl.synthetic.wicked.redirect_routes import REDIRECT_ROUTES
 from crawl.synthetic.wicked.time_routes import TIME_ROUTES
 from crawl.synthetic.wicked.trap_routes import TRAP_ROUTES
-
-
-async def fine(exchange: Exchange) -> None:
-    await exchange.page(FINE, keep=True)
-
 
 ROUTES: tuple[Route, ...] = (
     *TIME_ROUTES,
@@ -24,7 +19,7 @@ ROUTES: tuple[Route, ...] = (
     *HEADER_ROUTES,
     *REDIRECT_ROUTES,
     *TRAP_ROUTES,
-    Route("/fine", "an honest page, to compare with", "take it", (200,), fine),
+    Route("/fine", "an honest page, to compare with", "take it", (200,), page(FINE, keep=True)),
 )
 BY_NAME: dict[str, Route] = {route.name: route for route in ROUTES}
 

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
 import socket
-import sys
 import time
 from collections.abc import Iterable
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
-from crawl.errors import UsageError
 from crawl.synthetic.web.listen import listen
 from crawl.synthetic.web.log import LogEntry, write_entry
-from crawl.synthetic.web.process import CommandReader, prepare_child, send_to_parent
+from crawl.synthetic.web.process import CommandReader, run_child, send_to_parent
 from crawl.synthetic.wicked.bombs import make_all
 from crawl.synthetic.wicked.exchange import Exchange, Route, abort
 from crawl.synthetic.wicked.routes import ADDRESSES, BY_NAME, HOSTS, ROUTES, find_route
@@ -124,7 +120,7 @@ def _deafen(port: int) -> list[socket.socket]:
 async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
     port = listeners[0].getsockname()[1]
     wicked = WickedHandler(port, log)
-    kept = _deafen(port)
+    deaf_sockets = _deafen(port)
     for listener in listeners:
         resets = listener.getsockname()[0] == RESET_ADDRESS
         await asyncio.start_server(_reset if resets else wicked.converse, sock=listener)
@@ -145,7 +141,7 @@ async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
     make_all()
     send_to_parent({"port": port})
     await stopped.wait()
-    for one in kept:
+    for one in deaf_sockets:
         one.close()
     # whatever waits, drips or repeats is ended here, and logged as cut
     waiting = asyncio.all_tasks() - {asyncio.current_task()}
@@ -154,17 +150,10 @@ async def _serve(listeners: list[socket.socket], log: BinaryIO) -> None:
     await asyncio.gather(*waiting, return_exceptions=True)
 
 
-def main(settings_json: str, log_number: str) -> None:
+def serve(content: dict[str, Any], log: BinaryIO) -> None:
     """Is wicked until standard input ends."""
-    prepare_child()
-    try:
-        listeners = listen([*ADDRESSES, RESET_ADDRESS], json.loads(settings_json)["port"])
-    except UsageError as error:
-        send_to_parent({"error": str(error)})
-        return
-    with os.fdopen(int(log_number), "wb", buffering=1 << 16) as log:
-        asyncio.run(_serve(listeners, log))
+    asyncio.run(_serve(listen([*ADDRESSES, RESET_ADDRESS], content["port"]), log))
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    run_child(serve)

@@ -31,10 +31,6 @@ class WickedServer(ServerProcess):
         """The host of every route, and those that are wicked themselves."""
         return ["wicked.test", *HOSTS, *(f"{name}.wicked.test" for name in BY_NAME)]
 
-    def robots_host(self, name: str) -> str:
-        """A host whose robots.txt is that route and whose other paths are as on every host."""
-        return f"robots-{BY_NAME[name].name}.wicked.test"
-
     def resolve(self, host: str) -> str:
         """The address of a host, for a crawler that is handed a resolver."""
         if host in HOSTS:

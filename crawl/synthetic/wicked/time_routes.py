@@ -54,10 +54,6 @@ async def close_at_once(exchange: Exchange) -> None:
     exchange.keep = False
 
 
-async def reset_at_once(exchange: Exchange) -> None:
-    await exchange.reset()
-
-
 async def reset_in_headers(exchange: Exchange) -> None:
     await exchange.send(_HTTP_200 + b"X-Half: ha")
     await exchange.reset()
@@ -114,7 +110,7 @@ TIME_ROUTES: tuple[Route, ...] = (
         _CUT,
         close_at_once,
     ),
-    Route("/reset/request", "resets after the request", "count it", _CUT, reset_at_once),
+    Route("/reset/request", "resets after the request", "count it", _CUT, Exchange.reset),
     Route("/reset/headers", "resets within the headers", "count it", _CUT, reset_in_headers),
     Route(
         "/reset/body",

@@ -183,15 +183,15 @@ class HttpBadServerContract(HttpCase):
 
     @pytest.mark.parametrize("name", FAILURES)
     def test_a_failure_of_one_kind(self, server: ScriptedServer, name: str) -> None:
-        said, kind = FAILURES[name]
-        got = self.refused(server, said if callable(said) else then_close(said))
+        answer, kind = FAILURES[name]
+        got = self.refused(server, answer if callable(answer) else then_close(answer))
         assert got.kind is kind and got.sent > 0
         assert got.message, "it is told to people"
         assert len(server.requests) <= 2
 
     @pytest.mark.parametrize("name", OTHERS)
     def test_other_answers(self, server: ScriptedServer, name: str) -> None:
-        said, code, body, location = OTHERS[name]
-        got = self.taken(server, then_close(said))
+        answer, code, body, location = OTHERS[name]
+        got = self.taken(server, then_close(answer))
         assert (got.code, got.body, got.header("Location")) == (code, body, location)
         assert got.truncated is Truncation.WHOLE

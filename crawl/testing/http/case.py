@@ -37,8 +37,8 @@ class HttpCase(PluginContract[FetchProtocol]):
 
     def plugin(self, resolver: Callable[[str], list[str]] | None = None, **values: Any) -> Any:
         """A plugin that finds every host on loopback."""
-        found = resolver or (lambda host: ["127.0.0.1"])
-        return self.plugin_class(self.config(**values), resolver=found)
+        locate = resolver or (lambda host: ["127.0.0.1"])
+        return self.plugin_class(self.config(**values), resolver=locate)
 
     def response(self, plugin: Any, url: str, **request: Any) -> Response:
         answer = plugin.fetch(Request(url, **request))
@@ -52,16 +52,16 @@ class HttpCase(PluginContract[FetchProtocol]):
             answer = plugin.fetch(Request(url))
         return answer
 
-    def taken(self, server: ScriptedServer, said: Answer) -> Response:
+    def taken(self, server: ScriptedServer, answer: Answer) -> Response:
         """The response that a crawl gets where a server says this."""
-        server.answers["/"] = said
+        server.answers["/"] = answer
         got = self.asked_for(self.plugin(), server.url())
         assert isinstance(got, Response), got
         return got
 
-    def refused(self, server: ScriptedServer, said: Answer) -> Failure:
+    def refused(self, server: ScriptedServer, answer: Answer) -> Failure:
         """The failure that a crawl gets where a server says this."""
-        server.answers["/"] = said
+        server.answers["/"] = answer
         got = self.asked_for(self.plugin(), server.url())
         assert isinstance(got, Failure), got
         return got

@@ -124,12 +124,12 @@ class HttpOddResponseContract(HttpCase):
         assert (got.code, got.body) == (200, b"hi")
 
     def test_odd_bytes_of_a_location_are_kept(self, server: ScriptedServer) -> None:
-        said = b"/caf\xc3\xa9 \xe9\x01"
+        location = b"/caf\xc3\xa9 \xe9\x01"
         server.answers["/"] = then_close(
-            b"HTTP/1.1 301 Moved\r\nLocation: " + said + b"\r\nContent-Length: 0\r\n\r\n"
+            b"HTTP/1.1 301 Moved\r\nLocation: " + location + b"\r\nContent-Length: 0\r\n\r\n"
         )
         got = self.response(self.plugin(), server.url())
-        assert got.header("Location").encode("latin-1") == said
+        assert got.header("Location").encode("latin-1") == location
 
     def test_the_limits_hold_for_odd_responses(self, server: ScriptedServer) -> None:
         odd = _OK + b"no colon\r\nContent-Length: many\r\n"

@@ -61,8 +61,8 @@ class HttpRequestContract(HttpCase):
         server.answers["/"] = b'HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\n\r\n'
         url = server.url()
         stated = "Tue, 14 Nov 2023 22:13:20 +0000"  # as a server may write it, and reads it back
-        known = {"modified_since_ms": 1_700_000_123_000, "etag": 'W/"v1"', "last_modified": stated}
-        got = self.response(self.plugin(), url, **known)
+        state = {"modified_since_ms": 1_700_000_123_000, "etag": 'W/"v1"', "last_modified": stated}
+        got = self.response(self.plugin(), url, **state)
         assert (got.code, got.body, got.header("ETag")) == (304, b"", '"v1"')
         assert server.requests[0].header("If-Modified-Since") == stated
         assert server.requests[0].header("If-None-Match") == 'W/"v1"'
@@ -113,8 +113,8 @@ class HttpRequestContract(HttpCase):
         assert len(server.requests) == 2
         answer = server.requests[1].header("Authorization")
         assert answer.startswith("Digest ") and 'username="me"' in answer
-        kept = server.requests[1].raw.replace(answer.encode(), b"***")
-        assert got.request_headers == kept
+        head = server.requests[1].raw.replace(answer.encode(), b"***")
+        assert got.request_headers == head
 
     def test_secrets_are_sent_and_not_kept(self, server: ScriptedServer) -> None:
         plugin = self.plugin(
@@ -154,11 +154,11 @@ class HttpRequestContract(HttpCase):
             b"HTTP/1.1 200 OK\r\n%b\0\r\n\r\nx",
         ],
     )
-    @pytest.mark.parametrize("said", [b"Basic bWU6c2VjcmV0", b"bWU6c2VjcmV0", b"secret"])
+    @pytest.mark.parametrize("secret", [b"Basic bWU6c2VjcmV0", b"bWU6c2VjcmV0", b"secret"])
     def test_no_message_repeats_a_secret_that_the_server_repeats(
-        self, server: ScriptedServer, echo: bytes, said: bytes
+        self, server: ScriptedServer, echo: bytes, secret: bytes
     ) -> None:
-        server.answers["/"] = then_close(echo % said)
+        server.answers["/"] = then_close(echo % secret)
         plugin = self.plugin(http_auth_file="auth.txt")
         for _ in range(2):  # the second time another client may read the answer
             got = plugin.fetch(Request(server.url("/", "basic.test")))

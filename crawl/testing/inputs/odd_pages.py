@@ -24,8 +24,8 @@ _URLS = (
 
 def odd_metadata(keys: Iterable[str]) -> list[dict[str, str]]:
     """None, each odd text under every key, and keys that nobody knows."""
-    known = (SCORE_KEY, *keys)
-    return [{}, {"": "", "key": "value"}, *(dict.fromkeys(known, text) for text in ODD_TEXTS)]
+    all_keys = (SCORE_KEY, *keys)
+    return [{}, {"": "", "key": "value"}, *(dict.fromkeys(all_keys, text) for text in ODD_TEXTS)]
 
 
 def odd_contents(keys: Iterable[str]) -> list[Content]:

@@ -1,1 +1,1 @@
-"""Servers for tests: one that is scripted byte by byte, and a proxy that injects faults."""
+"""A server for tests that is scripted byte by byte."""

@@ -33,6 +33,7 @@ from tests.phases.kill_jobs import read_sitemaps
 from tests.phases.killed import run_killed
 from tests.phases.made import datum, make_crawldb, records_of
 from tests.phases.webs import AGENT, web_config
+from tests.synthetic.web.sitemap_truth import sense_of, sitemap_entries, sitemap_urls
 
 pytestmark = pytest.mark.slow
 
@@ -54,17 +55,19 @@ def front_pages(tmp_path: Path, web: Web) -> CrawlDir:
 def assert_true(directory: CrawlDir, web: Web, done: CrawlDbUpdate) -> None:
     """The CrawlDb has what the sitemaps may list, as they say it, and nothing else."""
     records = records_of(directory)
-    truth = web.sitemap_entries(AGENT)
+    truth = sitemap_entries(web, AGENT)
     seeds = set(web.seeds())
     assert records.keys() == truth.keys() | seeds
     for url, record in records.items():
         facts = truth.get(url, SitemapFacts())
-        assert record.metadata == {f"sitemap.{name}": said for name, said in facts.sense.items()}
+        assert record.metadata == {
+            f"sitemap.{name}": said for name, said in sense_of(facts).items()
+        }
         assert record.status is Status.DB_UNFETCHED
         if url not in seeds:
-            changes = facts.sense.get("changefreq", "monthly")
+            changes = sense_of(facts).get("changefreq", "monthly")
             assert record.fetch_interval == INTERVALS.get(changes, 86_400)
-            assert record.score == pytest.approx(float(facts.sense.get("priority", "0.5")))
+            assert record.score == pytest.approx(float(sense_of(facts).get("priority", "0.5")))
             assert record.fetch_time == done.report.started_ms
     counters = done.report.counters
     dropped = sum(count for name, count in counters.items() if name.startswith("urls_dropped."))
@@ -84,15 +87,15 @@ def assert_polite(server: WebServer) -> None:
 
 def test_the_truth_has_every_kind_of_sitemap() -> None:
     web = Web(SHAPE)
-    truth = web.sitemap_entries(AGENT)
+    truth = sitemap_entries(web, AGENT)
     for site, host in enumerate(web.hosts()):
-        found = [url for url in web.sitemap_urls(host) if url in truth]
+        found = [url for url in sitemap_urls(web, host) if url in truth]
         if SHAPE.sitemaps[site % len(SHAPE.sitemaps)] is SitemapStyle.MISSING:
-            assert not web.sitemap_urls(host)
+            assert not sitemap_urls(web, host)
         elif web.allowed(f"http://{host}/sitemap.xml", AGENT):
-            assert found == web.sitemap_urls(host)
+            assert found == sitemap_urls(web, host)
     # listed by a sitemap of the site before alone, which their robots.txt names
-    assert truth.keys() - {url for host in web.hosts() for url in web.sitemap_urls(host)}
+    assert truth.keys() - {url for host in web.hosts() for url in sitemap_urls(web, host)}
 
 
 @pytest.mark.parametrize("tasks", [1, 5])
@@ -139,7 +142,7 @@ def test_a_job_that_is_killed_leaves_the_crawldb_as_it_was_and_can_be_run_again(
         web = server.web
         base = front_pages(tmp_path, web)
         before = records_of(base)
-        after = before.keys() | web.sitemap_entries(AGENT).keys()
+        after = before.keys() | sitemap_entries(web, AGENT).keys()
         at, is_killed = 1, True
         while is_killed:
             wreck = CrawlDir(str(tmp_path / f"killed-{at}"))

@@ -37,6 +37,7 @@ from tests.phases.made import datum, make_crawldb, records_of
 from tests.phases.sitemap_web import SitemapWeb, config_of, index, known, read, robots, urlset
 from tests.phases.updating import S1, Crawl, fetched
 from tests.phases.webs import AGENT, web_config
+from tests.synthetic.web.sitemap_truth import sitemap_entries, sitemap_urls
 
 A, B, C, D, E = (f"http://{name}.test" for name in "abcde")
 STATE = ("read", "failed", "urls", "trouble")
@@ -232,7 +233,7 @@ def test_the_states_are_those_of_the_synthetic_web(tmp_path: Path) -> None:
             assert (row["sitemaps_failed"], row["sitemaps_trouble"]) == (1, "robots_denied")
         plain = (SitemapStyle.PLAIN, SitemapStyle.GZIP, SitemapStyle.TEXT, SitemapStyle.NESTED)
         if style in plain and answers:
-            assert row["sitemaps_urls"] == len(web.sitemap_urls(host))
+            assert row["sitemaps_urls"] == len(sitemap_urls(web, host))
             known_urls += row["sitemaps_urls"]
         rules = web.expected(f"http://{host}:{web.settings.port}/robots.txt")
         if row["robots_code"] == rules.code == 200:
@@ -255,7 +256,7 @@ def test_a_killed_job_has_told_of_no_sitemap_whose_urls_are_not_there(tmp_path: 
     with running(Web(shape)) as server:
         web = server.web
         base = make_crawldb(str(tmp_path / "c"), {url: datum() for url in web.seeds()})
-        listed = web.sitemap_entries(AGENT).keys()
+        listed = sitemap_entries(web, AGENT).keys()
         at, is_killed, met = 1, True, set()
         while is_killed:
             wreck = CrawlDir(str(shutil.copytree(base.address, tmp_path / f"killed-{at}")))

@@ -13,8 +13,6 @@ from crawl.model.status import Status
 from crawl.plugins.indexwriter.opensearch import OpenSearchIndexWriter
 from crawl.plugins.indexwriter.solr import SolrIndexWriter
 from crawl.testing.indexwriter_contract import A, B, LocalShard, a_document
-from crawl.testing.servers import faulty_proxy
-from crawl.testing.servers.faulty_proxy import Fault, ProxiedRequest, SeededFaults
 from tests.phases.indexed import GONE, IndexedCrawl, Page
 from tests.plugins.indexwriter.real_servers import (
     RealOpenSearch,
@@ -23,6 +21,8 @@ from tests.plugins.indexwriter.real_servers import (
     running,
 )
 from tests.plugins.indexwriter.server_contract import ServerContract
+from tests.storage import faulty_proxy
+from tests.storage.faulty_proxy import Fault, ProxiedRequest, SeededFaults
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=90)]
 

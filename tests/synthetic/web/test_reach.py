@@ -1,6 +1,7 @@
 from __future__ import annotations
 
-from crawl.synthetic.web import RobotsKind, Settings, Web, reachable
+from crawl.synthetic.web import RobotsKind, Settings, Web
+from tests.synthetic.web.reach import reachable
 
 WEB = Web(Settings(sites=14, pages=1400, port=8080))
 

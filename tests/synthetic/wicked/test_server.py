@@ -43,7 +43,7 @@ def test_robots_txt_is_fine_but_where_it_is_wicked(wicked: WickedServer) -> None
     fine = ask(wicked, f"http://fine.wicked.test:{wicked.port}/robots.txt")
     assert fine.body == b"User-agent: *\nDisallow:\n"
     for name, how in (("never", How.SILENT), ("endless-body", How.ENOUGH), ("close", How.CLOSED)):
-        host = wicked.robots_host(name)
+        host = f"robots-{name}.wicked.test"
         robots = f"http://{host}:{wicked.port}/robots.txt"
         silent_after = b"" if how is How.SILENT else None
         assert ask(wicked, robots, at_most=1_000_000, silent_after=silent_after).how is how

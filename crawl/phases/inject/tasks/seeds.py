@@ -207,7 +207,7 @@ def _columns(
 
 def _scored(job: ReadSeedsJob, rows: pa.Table, counters: Counters) -> pa.Table:
     """The rows with the scores that scoring plugins give to seeds, asked only if one does."""
-    if not job.scoring.changes_injected:
+    if not job.scoring.has_moment("injected_score"):
         return rows
     changed = to_table(
         (url, host, job.scoring.injected_score(url, datum, counters))

@@ -148,7 +148,7 @@ class ListedRows:
             Status.DB_UNFETCHED, now_ms, fetch_interval=interval, score=score, metadata=metadata
         )
         scoring = self._job.scoring
-        if scoring.changes_injected:
+        if scoring.has_moment("injected_score"):
             datum = scoring.injected_score(url, datum, self._counters)
         return datum, rank
 

@@ -73,7 +73,7 @@ class UpdateDbJob:
             self.purge_gone
             or self.purge_orphans
             or self.stored.renormalization is not None
-            or self.rules.scoring.has_orphan_moment
+            or self.rules.scoring.has_moment("orphaned_score")
         )
 
 
@@ -240,7 +240,7 @@ class _Merge:
     def _silent(self, group: pa.Table, is_silent: npt.NDArray[np.bool_]) -> Rows:
         """The rows that no segment mentions, where that may make them orphans."""
         scoring = self._rules.scoring
-        if not scoring.has_orphan_moment or group.num_rows == 0:
+        if not scoring.has_moment("orphaned_score") or group.num_rows == 0:
             return np.empty(0, dtype=np.int64)
         asked = scoring.orphans(group, self._rules.now, self._counters)
         return np.flatnonzero(asked & is_silent)

@@ -10,7 +10,7 @@ from crawl.interfaces.schedule import FetchSchedule
 from crawl.plugins.schedule.adaptive import AdaptiveFetchSchedule
 from crawl.plugins.schedule.default import DefaultFetchSchedule
 from crawl.plugins.schedule.poisson import PoissonFetchSchedule
-from crawl.testing.changing_web import DAY_MS, ChangingWeb, FreshnessResult, simulate
+from tests.plugins.schedule.changing_web import DAY_MS, ChangingWeb, FreshnessResult, simulate
 
 YEAR_S = 365 * 86_400
 

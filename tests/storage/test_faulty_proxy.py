@@ -7,7 +7,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from crawl.testing.servers.faulty_proxy import (
+from tests.storage.faulty_proxy import (
     PASSING,
     Fault,
     FaultyProxy,
