@@ -66,10 +66,10 @@ def _matches(value: str, pattern: str) -> bool:
 
 def _replaced(values: list[str], rule: _Rule) -> list[str]:
     column: Any = pa.array(values, pa.string())
-    found: list[str] = pc.replace_substring_regex(
+    texts: list[str] = pc.replace_substring_regex(
         column, rule.pattern, rule.replacement
     ).to_pylist()
-    return found
+    return texts
 
 
 def _read(raw: str) -> list[_Rule]:

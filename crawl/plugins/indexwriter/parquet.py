@@ -30,7 +30,7 @@ _GROUP_ROWS = 1024
 class ParquetIndexWriter(FileIndexWriter):
     """Parameters: `path`, `columns` (host, title, content, lang, type, tstamp)."""
 
-    known: ClassVar[tuple[str, ...]] = ("columns",)
+    own_parameters: ClassVar[tuple[str, ...]] = ("columns",)
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
@@ -85,12 +85,12 @@ class _ParquetShard(FileShard):
         """The next rows of the present file."""
         while count:
             if not self._rest.num_rows:
-                found = next(self._groups, None)
-                if found is None:
+                rows = next(self._groups, None)
+                if rows is None:
                     raise StorageError(
                         f"{self._base} has fewer rows than the ledger says: {index_anew()}"
                     )
-                self._rest = found
+                self._rest = rows
             here = min(count, self._rest.num_rows)
             yield self._rest.slice(0, here)
             self._rest = self._rest.slice(here)
