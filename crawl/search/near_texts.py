@@ -57,10 +57,10 @@ def sketch_of(text: str) -> int:
     hashes = np.array([*map(crc32, data.split(b"\n"))], np.uint64) + np.uint64(1)
     mixed = (hashes[:, None] * _MULTIPLIERS) >> np.uint64(32)
     least = mixed.min(axis=0) & np.uint64(0xFFFF)
-    found = 0
+    sketch = 0
     for part in least.tolist():
-        found = found << 16 | part
-    return found or 1
+        sketch = sketch << 16 | part
+    return sketch or 1
 
 
 def parts_of(sketch: int) -> tuple[tuple[int, int], ...]:
