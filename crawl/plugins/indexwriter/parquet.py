@@ -17,7 +17,7 @@ from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
 from crawl.hints import index_anew
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
-from crawl.model.builders import columns
+from crawl.model.builders import table_of_rows
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, FileShard
 from crawl.storage.parquet import TableWriter
@@ -119,9 +119,8 @@ class _ParquetShard(FileShard):
 
     def _gather(self) -> None:
         if self._rows:
-            arrays = columns(self._rows, self._schema.types)
-            self._rows = []
-            self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
+            rows, self._rows = self._rows, []
+            self._writer.write(table_of_rows(rows, self._schema))
 
     def close(self) -> str:
         if self._rest.num_rows or any(rows.num_rows for rows in self._groups):

@@ -222,6 +222,6 @@ def _keys(count: int, **values: Any) -> pa.Table:
     for field in KEYS.schema:
         value = values.get(field.name, None if field.name == "signature" else 0)
         if value is None or isinstance(value, int):
-            value = pa.repeat(pa.scalar(value), count)
+            value = pa.nulls(count) if value is None else pa.repeat(pa.scalar(value), count)
         columns.append(value.cast(field.type))
     return pa.table(columns, schema=KEYS.schema)
