@@ -83,7 +83,7 @@ class SearchHit:
 
     def values(self) -> dict[str, Any]:
         record = self.record
-        found = {
+        values = {
             "rank": self.place,
             "score": round(self.score, 6),
             "url": record.url,
@@ -101,8 +101,8 @@ class SearchHit:
             "fields": record.extra,
         }
         if self.ranking is not None:
-            found["explanation"] = self.ranking.values()
-        return found
+            values["explanation"] = self.ranking.values()
+        return values
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,7 @@ class Collapse:
 
     def choose(self, candidates: Sequence[Candidate], needed: int) -> list[Candidate]:
         """The first so many."""
-        chosen: list[Candidate] = []
+        results: list[Candidate] = []
         families = self._families(candidates[:_COMPARED_FOR_MIRRORS])
         for candidate in candidates:
             if self._collapse and self._is_copy(candidate):
@@ -73,11 +73,11 @@ class Collapse:
             host = families.get(candidate.host, candidate.host)
             if self._per_host and self._hosts[host] >= self._per_host:
                 continue
-            if len(chosen) >= needed:
+            if len(results) >= needed:
                 break
             self._hosts[host] += 1
-            chosen.append(candidate)
-        return chosen
+            results.append(candidate)
+        return results
 
     def _families(self, best: Sequence[Candidate]) -> dict[int, int]:
         """The hosts that have mirrors; not looked for where no host comes near its bound."""
@@ -88,10 +88,10 @@ class Collapse:
 
     def record(self, candidate: Candidate) -> Record:
         """What is stored of a candidate."""
-        found = self._records.get(id(candidate))
-        if found is None:
-            found = self._records[id(candidate)] = self._read(candidate)
-        return found
+        record = self._records.get(id(candidate))
+        if record is None:
+            record = self._records[id(candidate)] = self._read(candidate)
+        return record
 
     def _is_copy(self, candidate: Candidate) -> bool:
         """Whether the text was met before, which is counted there."""

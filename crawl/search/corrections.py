@@ -13,7 +13,7 @@ from collections.abc import Iterator, Sequence
 
 from crawl.search import typos
 from crawl.search.collection import Collection
-from crawl.search.query_plan import Word, cut_word
+from crawl.search.query_plan import Form, Word, cut_word
 from crawl.search.query_text import searched_words
 from crawl.search.record import stored_record
 from crawl.search.snippets import folded_text, is_near, words_of
@@ -40,12 +40,12 @@ class Corrections:
     def corrected_query(self, query: str, words: Sequence[Word], pages: int) -> str:
         """The query, of which so many pages have all words, with the words that were meant; empty
         where none is misspelt."""
-        found = query
+        corrected = query
         for word in words:
             meant = self._meant(word, pages)
             if meant:
-                found = _replaced(found, word.text, meant)
-        return "" if found == query else found
+                corrected = _replaced(corrected, word.text, meant)
+        return "" if corrected == query else corrected
 
     def _meant(self, word: Word, pages: int) -> str:
         is_doubted = (
@@ -60,29 +60,31 @@ class Corrections:
         most_typos = word.typos or typos.typos_of(word.text)
         for distance in range(1, most_typos + 1):
             like = {each: self._pages_with(each) for each in self._words_like(word.text, distance)}
-            known = [each for each, count in like.items() if count >= least]
-            if known:
-                return min(known, key=lambda each: (-like[each], each))
+            common = [each for each, count in like.items() if count >= least]
+            if common:
+                return min(common, key=lambda each: (-like[each], each))
         return ""
 
+    def _forms(self, text: str) -> set[Form]:
+        """A word as each of the groups of languages has it."""
+        return {form for group in self._groups if len(form := cut_word(text, group)) == 1}
+
     def _pages_with(self, text: str) -> int:
-        forms = {form for group in self._groups if len(form := cut_word(text, group)) == 1}
-        return max(
-            sum(self._collection.pages_with(field, form[0]) for form in forms) for field in _FIELDS
-        )
+        counted, forms = self._collection.pages_with, self._forms(text)
+        return max(sum(counted(field, form[0]) for form in forms) for field in _FIELDS)
 
     def _words_like(self, text: str, distance: int) -> Iterator[str]:
         """Words of a few pages that so many letters make of this one."""
         asked = folded_text(text)
         letters = set(asked)
-        seen = {asked}
+        earlier = {asked}
         for passage in self._passages(text, distance):
             folded = folded_text(passage)
             for match in words_of(folded):
                 word = match[0]
-                if word in seen or abs(len(word) - len(asked)) > distance:
+                if word in earlier or abs(len(word) - len(asked)) > distance:
                     continue
-                seen.add(word)
+                earlier.add(word)
                 if len(letters.symmetric_difference(word)) <= 2 * distance and is_near(
                     word, asked, distance
                 ):
@@ -90,9 +92,8 @@ class Corrections:
 
     def _passages(self, text: str, distance: int) -> Iterator[str]:
         searcher = self._collection.searcher
-        forms = {form for group in self._groups if len(form := cut_word(text, group)) == 1}
         for field in _FIELDS:
-            for (token,) in sorted(forms):
+            for (token,) in sorted(self._forms(text)):
                 query = typos.fuzzy_query(field, token, distance)
                 for _, address in searcher.search(query, _SAMPLE, count=False).hits:
                     record = stored_record(searcher.doc(address))

@@ -15,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from crawl.errors import StorageError
 from crawl.hints import index_anew
 from crawl.storage.file_sum import FileSum, sum_of_bytes
@@ -60,10 +62,10 @@ def folder_fault(folder: Folder, expected: FileSum | None = None, *, deep: bool 
         return " ".join(str(error).split())
 
 
-def _files_fault(folder: Folder, known: Mapping[str, FileSum], *, deep: bool) -> str:
+def _files_fault(folder: Folder, sums: Mapping[str, FileSum], *, deep: bool) -> str:
     there = folder.files()
-    deep = deep or sum(each.bytes for each in known.values()) <= _SMALL_BYTES
-    for name, noted in known.items():
+    deep = deep or sum(each.bytes for each in sums.values()) <= _SMALL_BYTES
+    for name, noted in sums.items():
         if name not in there:
             return f"{name} is missing"
         if there[name] != noted.bytes:
@@ -92,23 +94,21 @@ def noted_files(folder: str) -> dict[str, FileSum] | None:
 
 def _listed(raw: bytes) -> dict[str, FileSum]:
     try:
-        found = json.loads(raw)
-        return {str(name): FileSum(int(size), int(crc)) for name, (size, crc) in found.items()}
-    except (ValueError, AttributeError, TypeError) as error:
+        return msgspec.json.decode(raw, type=dict[str, FileSum])
+    except msgspec.DecodeError as error:
         raise ValueError(f"{FILES_FILE} cannot be read") from error
 
 
-def note_files(folder: str, known: Mapping[str, FileSum]) -> None:
+def note_files(folder: str, sums: Mapping[str, FileSum]) -> None:
     """Notes the files of what was committed; those that are never changed only once."""
     here = Folder(folder)
     meta = json.loads(here.read(_META) or b"")
     noted: dict[str, FileSum] = {}
     for name in here.names():
         if name in _ALWAYS or _is_committed(name, meta):
-            is_known = name in known and name not in META_FILES
-            noted[name] = known[name] if is_known else FileSum.of_file(here, name)
-    content = {name: [each.bytes, each.crc] for name, each in noted.items()}
-    write_atomically(Path(folder) / FILES_FILE, json.dumps(content).encode())
+            is_known = name in sums and name not in META_FILES
+            noted[name] = sums[name] if is_known else FileSum.of_file(here, name)
+    write_atomically(Path(folder) / FILES_FILE, json.dumps(noted).encode())
 
 
 def _is_committed(name: str, meta: Mapping[str, Any]) -> bool:

@@ -113,17 +113,17 @@ def _local_copies(folder: Folder, names: Iterable[str], lists: Mapping[str, File
     cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "nutria" / "index"
     place = cache / blake2b(folder.address.encode(), digest_size=16).hexdigest()
     place.mkdir(parents=True, exist_ok=True, mode=0o700)
-    kept = [place / name for name in names]
-    for copy in kept:
+    copies = [place / name for name in names]
+    for copy in copies:
         expected = lists.get(copy.name)
         if expected is not None and copy.exists() and folder_fault(Folder(str(copy)), expected):
             shutil.rmtree(copy, ignore_errors=True)
         if not copy.exists():
             _copy(folder.child(copy.name), copy)
     for other in place.iterdir():
-        if other not in kept and not other.name.startswith(_PARTIAL):
+        if other not in copies and not other.name.startswith(_PARTIAL):
             shutil.rmtree(other, ignore_errors=True)
-    return [str(copy) for copy in kept]
+    return [str(copy) for copy in copies]
 
 
 def _copy(folder: Folder, copy: Path) -> None:

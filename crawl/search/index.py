@@ -7,6 +7,7 @@ one page stands for those with nearly the same text, and no host fills the list.
 from __future__ import annotations
 
 import json
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -59,7 +60,7 @@ class EmbeddedIndex:
     ) -> None:
         """`lists`: the sums of the lists of the folders' files, by the folders' names."""
         self._weights = weights or Weights()
-        with _damage_told("the index"):
+        with _damage_reported():
             self._collection = Collection(folders, lists)
 
     @property
@@ -73,28 +74,28 @@ class EmbeddedIndex:
         _check(options)
         begun = perf_counter()
         parsed = parse_query(query, now_ms)
-        with _damage_told("the index"):
+        with _damage_reported():
             return self._search(query, parsed, now_ms, options, begun)
 
     def _search(
         self, query: str, parsed: ParsedQuery, now_ms: int, options: SearchOptions, begun: float
     ) -> SearchAnswer:
         plan = plan_query(parsed, self._collection, self._weights, typos=options.typos)
-        wanted = [word for word in plan.words if not word.is_excluded]
+        sought = [word for word in plan.words if not word.is_excluded]
         if parsed.words and not plan.words and not parsed.restricts:
             return SearchAnswer(query, 0, (), perf_counter() - begun)
         least = None
-        has_each_word = plan.most_matched == len(wanted)
-        found = self._choose(plan, options, now_ms, None) if has_each_word else _Found()
-        if not found.chosen and len(wanted) > 1 and not found.total:
-            least = self._most_words(plan, len(wanted))
+        has_each_word = plan.most_matched == len(sought)
+        choice = self._choose(plan, options, now_ms, None) if has_each_word else _Choice()
+        if not choice.results and len(sought) > 1 and not choice.total:
+            least = self._most_words(plan, len(sought))
             if least is not None:
-                found = self._choose(plan, options, now_ms, least)
-        shown = found.chosen[options.offset : options.offset + options.limit]
+                choice = self._choose(plan, options, now_ms, least)
+        shown = choice.results[options.offset : options.offset + options.limit]
         highlighter = Highlighter(plan.words, options.snippet_length)
         hits = []
         for place, each in enumerate(shown, options.offset + 1):
-            record = found.record(each)
+            record = choice.record(each)
             hits.append(
                 SearchHit(
                     place,
@@ -108,14 +109,14 @@ class EmbeddedIndex:
             )
         return SearchAnswer(
             query,
-            found.total,
+            choice.total,
             tuple(hits),
             perf_counter() - begun,
             tuple(plan.corrected),
-            least is not None and found.total > 0,
+            least is not None and choice.total > 0,
             self._facets(plan, options.facets, least) if options.facets else {},
             tuple(plan.uncorrected),
-            self._did_you_mean(query, plan, found.total if least is None else 0)
+            self._did_you_mean(query, plan, choice.total if least is None else 0)
             if options.typos
             else "",
         )
@@ -126,20 +127,13 @@ class EmbeddedIndex:
         corrections = Corrections(self._collection, groups)
         return corrections.corrected_query(plain_form(query), plan.words, pages)
 
-    def _most_words(self, plan: QueryPlan, wanted: int) -> int | None:
+    def _most_words(self, plan: QueryPlan, count: int) -> int | None:
         """How many of the words, at least a third and not all, some page has together; None where
         no page has so many. Pages with more words also have fewer: it is found by halving, for
         every look is one at all pages."""
-        least = max(1, wanted // 3)
-        most = min(wanted - 1, plan.most_matched)
-        best = None
-        while least <= most:
-            middle = (least + most + 1) // 2
-            if self._is_any(plan, middle):
-                best, least = middle, middle + 1
-            else:
-                most = middle - 1
-        return best
+        counts = range(max(1, count // 3), min(count - 1, plan.most_matched) + 1)
+        end = bisect_left(counts, True, key=lambda least: not self._is_any(plan, least))
+        return counts[end - 1] if end else None
 
     def _is_any(self, plan: QueryPlan, least: int) -> bool:
         query = plan.query(self._collection, self._weights, least)
@@ -147,7 +141,7 @@ class EmbeddedIndex:
 
     def _choose(
         self, plan: QueryPlan, options: SearchOptions, now_ms: int, least: int | None
-    ) -> _Found:
+    ) -> _Choice:
         """The results up to the last that is asked for."""
         needed = options.offset + options.limit
         depth = max(_CANDIDATES, 3 * needed)
@@ -156,10 +150,10 @@ class EmbeddedIndex:
         while True:
             candidates, total = self._candidates(query, depth, now_ms)
             collapse = Collapse(self._record, per_host=per_host, collapse=options.collapse)
-            chosen = collapse.choose(candidates, needed)
+            results = collapse.choose(candidates, needed)
             is_all = total <= len(candidates)
-            if len(chosen) >= needed or is_all or depth >= _MAX_CANDIDATES:
-                return _Found(chosen, total, collapse)
+            if len(results) >= needed or is_all or depth >= _MAX_CANDIDATES:
+                return _Choice(results, total, collapse)
             depth *= 10
 
     def _candidates(
@@ -176,7 +170,7 @@ class EmbeddedIndex:
         # many pages have the same score and date
         logs = {score: (log_of(score), weights.of_links(score)) for score in set(columns[0])}
         fresh = {dated: weights.of_freshness(dated, now_ms) for dated in set(columns[1])}
-        found = [
+        candidates = [
             Candidate(
                 address,
                 weighted / logs[score][0],
@@ -192,8 +186,8 @@ class EmbeddedIndex:
             )
         ]
         # equal ranks have an order of their own, so that pages of results never overlap
-        found.sort(key=lambda each: (-each.total, each.text, each.host))
-        return found, result.count
+        candidates.sort(key=lambda each: (-each.total, each.text, each.host))
+        return candidates, result.count
 
     def _record(self, candidate: Candidate) -> Record:
         return stored_record(self._collection.searcher.doc(candidate.address))
@@ -248,7 +242,7 @@ class EmbeddedIndex:
 
 
 @contextmanager
-def _damage_told(what: str) -> Iterator[None]:
+def _damage_reported() -> Iterator[None]:
     """Faults that tantivy meets with in its files are one line. Where they say what cannot be,
     it panics, which is no Exception."""
     try:
@@ -259,12 +253,12 @@ def _damage_told(what: str) -> Iterator[None]:
         if not isinstance(error, ValueError | OSError) and type(error).__name__ != _PANIC:
             raise
         line = " ".join(str(error).split())
-        raise StorageError(f"{what} cannot be read: {line}: {index_anew()}") from error
+        raise StorageError(f"the index cannot be read: {line}: {index_anew()}") from error
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    chosen: Sequence[Candidate] = ()
+class _Choice:
+    results: Sequence[Candidate] = ()
     total: int = 0
     collapse: Collapse | None = None
 

@@ -8,8 +8,10 @@ themselves are compared.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from hashlib import blake2b
+from itertools import chain
 from zlib import crc32
 
 import numpy as np
@@ -21,7 +23,7 @@ _COMPARED = 4_000
 _SAME = 0.9
 """The share of their groups of words that nearly equal texts have in common."""
 _PARTS = 4
-_LIKE = 2
+_MIN_LIKE_PARTS = 2
 """Parts of the sketches that must be equal for two texts to be compared."""
 _PIECE_ENDS = tuple(
     end.encode() for end in ("n ", "d ", "r ", "u ", "0 ", "5 ", ". ", "! ", "? ", "。", "、", "，")
@@ -57,10 +59,7 @@ def sketch_of(text: str) -> int:
     hashes = np.array([*map(crc32, data.split(b"\n"))], np.uint64) + np.uint64(1)
     mixed = (hashes[:, None] * _MULTIPLIERS) >> np.uint64(32)
     least = mixed.min(axis=0) & np.uint64(0xFFFF)
-    found = 0
-    for part in least.tolist():
-        found = found << 16 | part
-    return found or 1
+    return int.from_bytes(least.astype(">u2").tobytes(), "big") or 1
 
 
 def parts_of(sketch: int) -> tuple[tuple[int, int], ...]:
@@ -79,11 +78,9 @@ class LikeTexts:
     def like(self, sketch: int) -> list[int]:
         """The numbers, in the order in which they were added, of those whose texts are to be
         compared with that of this sketch."""
-        counts: dict[int, int] = {}
-        for part in parts_of(sketch):
-            for number in self._by_part.get(part, ()):
-                counts[number] = counts.get(number, 0) + 1
-        return sorted(number for number, count in counts.items() if count >= _LIKE)
+        parts = parts_of(sketch)
+        counts = Counter(chain.from_iterable(self._by_part.get(part, ()) for part in parts))
+        return sorted(number for number, count in counts.items() if count >= _MIN_LIKE_PARTS)
 
     def add(self, sketch: int, number: int) -> None:
         for part in parts_of(sketch):

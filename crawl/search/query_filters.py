@@ -11,16 +11,16 @@ from crawl.search.schema import schema
 
 def filter_queries(parsed: ParsedQuery) -> list[tuple[tantivy.Occur, tantivy.Query]]:
     """The conditions on fields; several values of one field are alternatives."""
-    found: list[tuple[tantivy.Occur, tantivy.Query]] = []
-    wanted: dict[str, list[tantivy.Query]] = {}
+    conditions: list[tuple[tantivy.Occur, tantivy.Query]] = []
+    alternatives: dict[str, list[tantivy.Query]] = {}
     for clause in parsed.filters:
         if clause.is_excluded:
-            found.append((tantivy.Occur.MustNot, _filter(clause)))
+            conditions.append((tantivy.Occur.MustNot, _filter(clause)))
         else:
-            wanted.setdefault(clause.field, []).append(_filter(clause))
-    for queries in wanted.values():
+            alternatives.setdefault(clause.field, []).append(_filter(clause))
+    for queries in alternatives.values():
         either = tantivy.Query.boolean_query([(tantivy.Occur.Should, q) for q in queries])
-        found.append((tantivy.Occur.Must, tantivy.Query.const_score_query(either, 0.0)))
+        conditions.append((tantivy.Occur.Must, tantivy.Query.const_score_query(either, 0.0)))
     if parsed.since_ms is not None or parsed.until_ms is not None:
         dated = tantivy.Query.range_query(
             schema(),
@@ -29,8 +29,8 @@ def filter_queries(parsed: ParsedQuery) -> list[tuple[tantivy.Occur, tantivy.Que
             lower_bound=_bounded(parsed.since_ms),
             upper_bound=_bounded(parsed.until_ms),
         )
-        found.append((tantivy.Occur.Must, tantivy.Query.const_score_query(dated, 0.0)))
-    return found
+        conditions.append((tantivy.Occur.Must, tantivy.Query.const_score_query(dated, 0.0)))
+    return conditions
 
 
 def _filter(clause: FilterClause) -> tantivy.Query:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import pairwise, zip_longest
 
 import tantivy
 
@@ -118,13 +118,13 @@ class QueryPlan:
         musts: list[tuple[tantivy.Occur, tantivy.Query]] = []
         shoulds: list[tantivy.Query] = []
         for word in self.words:
-            wanted = word_query(word, collection, weights)
+            pages = word_query(word, collection, weights)
             if word.is_excluded:
-                musts.append((tantivy.Occur.MustNot, wanted))
+                musts.append((tantivy.Occur.MustNot, pages))
             elif word.is_common or least is not None:
-                shoulds.append(wanted)
+                shoulds.append(pages)
             else:
-                musts.append((tantivy.Occur.Must, wanted))
+                musts.append((tantivy.Occur.Must, pages))
         if least is not None:
             some = tantivy.Query.boolean_query(
                 [(tantivy.Occur.Should, each) for each in shoulds],
@@ -143,8 +143,8 @@ class QueryPlan:
 
 def word_query(word: Word, collection: Collection, weights: Weights) -> tantivy.Query:
     """Pages with the word in any of its fields: by the best, and a share of the others."""
-    found = [field_query(word, each, collection) for each in word.fields]
-    return _best_of(found, weights.other_fields) if found else tantivy.Query.empty_query()
+    queries = [field_query(word, each, collection) for each in word.fields]
+    return _best_of(queries, weights.other_fields) if queries else tantivy.Query.empty_query()
 
 
 def field_query(word: Word, each: FieldForms, collection: Collection) -> tantivy.Query:
@@ -226,13 +226,18 @@ def _pieces(clause: WordClause) -> list[tuple[str, bool]]:
     """A clause as words: a run of characters without spaces, unless quoted, as its pairs."""
     if clause.is_phrase or clause.text.isascii():
         return [(clause.text, True)]
-    found: list[tuple[str, bool]] = []
+    pieces: list[tuple[str, bool]] = []
     for part in spaced(clause.text).split():
         # the single character at a run's end repeats what the pair before it says
-        if len(part) == 1 and found and UNSPACED_RUN.fullmatch(part) and found[-1][0][-1:] == part:
+        if (
+            len(part) == 1
+            and pieces
+            and UNSPACED_RUN.fullmatch(part)
+            and pieces[-1][0][-1:] == part
+        ):
             continue
-        found.append((part, False))
-    return found
+        pieces.append((part, False))
+    return pieces
 
 
 def _word(
@@ -271,7 +276,7 @@ def count_word(word: Word, collection: Collection) -> None:
         word.idf = 1.0
         word.fields = [each for each in word.fields if _terms_from(each, collection, 1)]
         return
-    kept: list[FieldForms] = []
+    fields: list[FieldForms] = []
     most: list[int] = []
     for each in word.fields:
         there = tuple(
@@ -281,18 +286,12 @@ def count_word(word: Word, collection: Collection) -> None:
         )
         if not there:
             continue
-        kept.append(FieldForms(each.field, there, each.weight))
-        for place in range(max(map(len, there))):
-            with_token = sum(
-                collection.pages_with(each.field, form[place])
-                for form in there
-                if place < len(form)
-            )
-            if place == len(most):
-                most.append(0)
-            most[place] = max(most[place], with_token)
-    word.fields = kept
-    if kept:
+        fields.append(FieldForms(each.field, there, each.weight))
+        counts = [[collection.pages_with(each.field, token) for token in form] for form in there]
+        sums = map(sum, zip_longest(*counts, fillvalue=0))
+        most = list(map(max, zip_longest(most, sums, fillvalue=0)))
+    word.fields = fields
+    if fields:
         pages = collection.counted_pages
         word.pages = min(most)
         word.idf = sum(idf(pages, count) for count in most)
@@ -303,30 +302,30 @@ def _look_for_typos(word: Word, asked: list[FieldForms], typo_search: TypoSearch
     """A word that no page has in the fields that are asked, by the words that are like it."""
     if not all(len(form) == 1 for each in asked for form in each.forms):
         return
-    found = typo_search.look_up({each.field: [form[0] for form in each.forms] for each in asked})
-    word.is_left = found is None
-    if found is None or not found.fields:
+    like = typo_search.look_up({each.field: [form[0] for form in each.forms] for each in asked})
+    word.is_left = like is None
+    if like is None or not like.fields:
         return
-    word.typos, word.idf = found.typos, 1.0
-    word.fields = [each for each in asked if each.field in found.fields]
+    word.typos, word.idf = like.typos, 1.0
+    word.fields = [each for each in asked if each.field in like.fields]
 
 
 def _near(parsed: ParsedQuery, words: list[Word], weights: Weights) -> list[NearWords]:
     """Each two words of the query that follow each other, in the fields that have both."""
-    wanted = [word for word in words if not word.is_excluded]
-    if not weights.phrase or not 2 <= len(wanted) <= 6 or any(w.typos for w in wanted):
+    sought = [word for word in words if not word.is_excluded]
+    if not weights.phrase or not 2 <= len(sought) <= 6 or any(w.typos for w in sought):
         return []
     if any(clause.kinds or clause.is_phrase for clause in parsed.words):
         return []
-    found = []
-    for pair in pairwise(wanted):
+    near = []
+    for pair in pairwise(sought):
         text, tells = " ".join(word.text for word in pair), sum(word.idf for word in pair)
         for name, weight in {**weights.of_kinds, URL_WORDS: weights.url}.items():
             forms = _forms_beside(name, pair)
             if forms and name != "anchor":
                 beside = FieldForms(name, forms, weight * weights.phrase)
-                found.append(NearWords(text, beside, tells))
-    return found
+                near.append(NearWords(text, beside, tells))
+    return near
 
 
 def _forms_beside(name: str, words: Sequence[Word]) -> tuple[Form, ...]:
@@ -338,13 +337,13 @@ def _forms_beside(name: str, words: Sequence[Word]) -> tuple[Form, ...]:
     ]
     if not all(there):
         return ()
-    found = dict.fromkeys(
+    lists = dict.fromkeys(
         tuple(word.cuts[group] for word in words)
         for group in words[0].cuts
         if all(group in word.cuts for word in words)
     )
     return tuple(
         tuple(token for form in forms for token in form)
-        for forms in found
-        if all(form in known for form, known in zip(forms, there, strict=True))
+        for forms in lists
+        if all(form in forms_there for form, forms_there in zip(forms, there, strict=True))
     )

@@ -126,9 +126,9 @@ def parse_query(text: str, now_ms: int) -> ParsedQuery:
             name = match["field"][len(EXTRA_PREFIX) :]
             filters.append(FilterClause(EXTRA_PREFIX + name, value, excluded))
         else:
-            known = [*WORD_FIELDS, *FILTER_FIELDS]
+            fields = [*WORD_FIELDS, *FILTER_FIELDS]
             raise UsageError(
-                f"no field {match['field']!r} in a query{did_you_mean(field, known)};"
+                f"no field {match['field']!r} in a query{did_you_mean(field, fields)};"
                 f" one of your own is {EXTRA_PREFIX}{match['field']}, and text is quoted"
             )
         if len(words) + len(filters) > MAX_CLAUSES:

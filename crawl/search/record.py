@@ -77,26 +77,26 @@ class DocumentMaker:
     """Of a page's text, for snippets."""
     _domains: dict[str, tuple[str, int]] = field(default_factory=dict)
 
-    def document(self, given: Mapping[str, object]) -> tantivy.Document:
+    def document(self, fields: Mapping[str, object]) -> tantivy.Document:
         """The document of a page's fields; raises UsageError where it has no URL."""
-        url = url_of(given)
-        host = _text(given.get("host")) or host_of(url) or ""
+        url = url_of(fields)
+        host = _text(fields.get("host")) or host_of(url) or ""
         domain, host_number = self._host(host)
-        domain = _text(given.get("domain")) or domain
-        language = language_code(_text(given.get("lang")) or _text(given.get("language")))
-        kind = _text(given.get("type")).partition(";")[0].strip().lower()
+        domain = _text(fields.get("domain")) or domain
+        language = language_code(_text(fields.get("lang")) or _text(fields.get("language")))
+        kind = _text(fields.get("type")).partition(";")[0].strip().lower()
         group = group_of(language)
-        title = _text(given.get("title"))[:_LONGEST_TITLE]
-        anchors = _texts(given.get("anchor") or given.get("anchors"), _MAX_ANCHORS)
-        content = _text(given.get("content"))[:_INDEXED_CHARACTERS]
-        rest = _text(given.get("rest"))[:_INDEXED_CHARACTERS]
-        score = max(0.0, _number(given.get("score", given.get("boost")), 1.0))
-        fetched_ms = _moment(given.get("tstamp") or given.get("fetched"))
+        title = _text(fields.get("title"))[:_LONGEST_TITLE]
+        anchors = _texts(fields.get("anchor") or fields.get("anchors"), _MAX_ANCHORS)
+        content = _text(fields.get("content"))[:_INDEXED_CHARACTERS]
+        rest = _text(fields.get("rest"))[:_INDEXED_CHARACTERS]
+        score = max(0.0, _number(fields.get("score", fields.get("boost")), 1.0))
+        fetched_ms = _moment(fields.get("tstamp") or fields.get("fetched"))
         modified_ms = _moment(
-            given.get("lastModified") or given.get("modified") or given.get("date")
+            fields.get("lastModified") or fields.get("modified") or fields.get("date")
         )
-        digest = given.get("digest") or given.get("signature") or b""
-        extra = _extra(given)
+        digest = fields.get("digest") or fields.get("signature") or b""
+        extra = _extra(fields)
 
         document = tantivy.Document()
         document.add_text(fields_of.URL, key_of(url))
@@ -145,13 +145,13 @@ class DocumentMaker:
         return plain_form(" ".join(content[: 2 * most].split()))[:most]
 
     def _host(self, host: str) -> tuple[str, int]:
-        known = self._domains.get(host)
-        if known is None:
+        entry = self._domains.get(host)
+        if entry is None:
             if len(self._domains) > 100_000:
                 self._domains.clear()
-            known = registered_domain(host) if host else "", stable_hash(host.encode())
-            self._domains[host] = known
-        return known
+            entry = registered_domain(host) if host else "", stable_hash(host.encode())
+            self._domains[host] = entry
+        return entry
 
 
 _ENCODER = msgspec.msgpack.Encoder()
@@ -163,9 +163,9 @@ def stored_record(document: tantivy.Document) -> Record:
     return _DECODER.decode(document.get_first(fields_of.RECORD) or b"")
 
 
-def url_of(given: Mapping[str, object]) -> str:
+def url_of(fields: Mapping[str, object]) -> str:
     """The URL that names a document."""
-    url = _text(given.get("url")) or _text(given.get("id"))
+    url = _text(fields.get("url")) or _text(fields.get("id"))
     if not url:
         raise UsageError("a document of the index has no url")
     return url
@@ -211,14 +211,14 @@ def _texts(value: object, most: int) -> list[str]:
     return [text for each in list(values)[:most] if (text := _text(each)[:_LONGEST_TITLE])]
 
 
-def _extra(given: Mapping[str, object]) -> dict[str, list[str]]:
-    if given.keys() <= _KNOWN:
+def _extra(fields: Mapping[str, object]) -> dict[str, list[str]]:
+    if fields.keys() <= _KNOWN:
         return {}
-    names = [name for name in given if name not in _KNOWN][:_MAX_EXTRA]
+    names = [name for name in fields if name not in _KNOWN][:_MAX_EXTRA]
     values = {
-        _clean(name): [text[:_LONGEST_EXTRA] for text in _texts(given[name], _MAX_EXTRA)]
+        _clean(name): [text[:_LONGEST_EXTRA] for text in _texts(fields[name], _MAX_EXTRA)]
         for name in names
-        if not isinstance(given[name], bytes | bytearray)
+        if not isinstance(fields[name], bytes | bytearray)
     }
     return {name: texts for name, texts in values.items() if texts}
 

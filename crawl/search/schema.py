@@ -65,9 +65,8 @@ def schema() -> tantivy.Schema:
     builder.add_json_field(EXTRA, tokenizer_name="raw", index_option="basic")
     builder.add_integer_field(DATED, fast=True)
     builder.add_float_field(SCORE, fast=True)
-    builder.add_unsigned_field(HOST_NUMBER, fast=True)
-    builder.add_unsigned_field(TEXT_NUMBER, fast=True)
-    builder.add_unsigned_field(SKETCH, fast=True)
+    for name in (HOST_NUMBER, TEXT_NUMBER, SKETCH):
+        builder.add_unsigned_field(name, fast=True)
     builder.add_bytes_field(RECORD, stored=True)
     return builder.build()
 

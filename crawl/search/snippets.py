@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from crawl.search.languages import group_of
 from crawl.search.query_plan import Word
@@ -71,7 +71,7 @@ class Highlighter:
             if not any(each != other and each.startswith(other) for other in beginnings)
         )
         self._sought = len({*self._numbers.values(), *self._runs.values()})
-        self._known: dict[tuple[str, str], int | None] = {}
+        self._number = cache(self._looked_up)
 
     def mark(self, text: str, language: str) -> Snippet:
         """A short text as a whole, such as a title."""
@@ -84,15 +84,15 @@ class Highlighter:
         not looked at."""
         group = group_of(language)
         matches: list[_Match] = []
-        window, done = (0, min(len(text), self._length)), 0
-        while done < len(text):
-            end = min(len(text), done + _LOOKED_AT)
+        window, begin_ = (0, min(len(text), self._length)), 0
+        while begin_ < len(text):
+            end = min(len(text), begin_ + _LOOKED_AT)
             blank = text.find(" ", end, end + _LONGEST_WORD)
             end = blank if blank >= 0 else end
-            found = self._matches(text, done, end, group)
-            done = end
-            if found:
-                matches += found
+            more = self._matches(text, begin_, end, group)
+            begin_ = end
+            if more:
+                matches += more
                 window, words = self._window(text, matches)
                 if words == self._sought or len(matches) >= _MAX_MATCHES:
                     break
@@ -110,25 +110,25 @@ class Highlighter:
 
     def _matches(self, text: str, begin: int, end: int, group: str) -> list[_Match]:
         """The places of the words between two places of a text, in order."""
-        found: list[_Match] = []
+        matches: list[_Match] = []
         part = text[begin:end]
         if self._numbers:
             folded = folded_text(part)
             for match in self._words(folded):
                 number = self._number(match[0], group)
                 if number is not None:
-                    found.append(_Match(begin + match.start(), begin + match.end(), number))
-                    if len(found) >= _MAX_MATCHES:
+                    matches.append(_Match(begin + match.start(), begin + match.end(), number))
+                    if len(matches) >= _MAX_MATCHES:
                         break
         for token, number in self._runs.items():
             at = part.find(token)
             for _ in range(_MAX_MATCHES):  # pairs overlap
                 if at < 0:
                     break
-                found.append(_Match(begin + at, begin + at + len(token), number))
+                matches.append(_Match(begin + at, begin + at + len(token), number))
                 at = part.find(token, at + 1)
-        found.sort(key=lambda each: (each.begin, each.end))
-        return found
+        matches.sort(key=lambda each: (each.begin, each.end))
+        return matches
 
     def _words(self, folded: str) -> Iterator[re.Match[str]]:
         """The words that begin as one of the query does; all where letters may differ."""
@@ -149,19 +149,13 @@ class Highlighter:
                     yield match
                 at = folded.find(beginning, at + 1 if match is None else match.end())
 
-    def _number(self, word: str, group: str) -> int | None:
-        try:
-            return self._known[word, group]
-        except KeyError:
-            number = self._known[word, group] = self._looked_up(word, group)
-            return number
-
     def _looked_up(self, word: str, group: str) -> int | None:
+        """The number of the query's word that a word of a text is."""
         token = _token(word, group)
         number = self._numbers.get(token, self._numbers.get(word))
         if number is None:
-            for wanted, typos, like in self._like:
-                if is_near(token, wanted, typos):
+            for sought, typos, like in self._like:
+                if is_near(token, sought, typos):
                     return like
         return number
 
@@ -202,22 +196,22 @@ def _word_pattern(folded: str) -> re.Pattern[str]:
     return _ASCII_WORD if folded.isascii() else _WORD
 
 
-def is_near(word: str, wanted: str, typos: int) -> bool:
+def is_near(word: str, target: str, typos: int) -> bool:
     """Whether so few letters added, left out, changed or exchanged make one of the other."""
-    if abs(len(word) - len(wanted)) > typos:
+    if abs(len(word) - len(target)) > typos:
         return False
     before: list[int] = []
-    row = list(range(len(wanted) + 1))
+    row = list(range(len(target) + 1))
     for place, letter in enumerate(word, 1):
         last, before, row = before, row, [place]
-        for column, other in enumerate(wanted, 1):
+        for column, other in enumerate(target, 1):
             cost = min(
                 before[column] + 1, row[column - 1] + 1, before[column - 1] + (letter != other)
             )
             if (
                 place > 1
                 and column > 1
-                and letter == wanted[column - 2]
+                and letter == target[column - 2]
                 and word[place - 2] == other
             ):
                 cost = min(cost, last[column - 2] + 1)
@@ -255,10 +249,10 @@ def folded_text(text: str) -> str:
 
 def _joined(matches: list[_Match]) -> tuple[tuple[int, int], ...]:
     """The places, those that touch or overlap as one."""
-    found: list[tuple[int, int]] = []
+    places: list[tuple[int, int]] = []
     for match in matches:
-        if found and match.begin <= found[-1][1]:
-            found[-1] = (found[-1][0], max(found[-1][1], match.end))
+        if places and match.begin <= places[-1][1]:
+            places[-1] = (places[-1][0], max(places[-1][1], match.end))
         else:
-            found.append((match.begin, match.end))
-    return tuple(found)
+            places.append((match.begin, match.end))
+    return tuple(places)

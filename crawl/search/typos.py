@@ -47,7 +47,7 @@ class TypoSearch:
     def look_up(self, tokens: Mapping[str, Sequence[str]]) -> LikeWords | None:
         """The fields, of those given with the word as each may have it, that have words like it;
         None where that would be too much work."""
-        every = [token for found in tokens.values() for token in found]
+        every = [token for forms in tokens.values() for token in forms]
         typos = typos_of(min(every, key=len, default=""))
         if not typos:
             return _NONE
@@ -57,8 +57,8 @@ class TypoSearch:
             typos,
             frozenset(
                 field
-                for field, found in tokens.items()
-                if any(self._is_anywhere(field, token, typos) for token in found)
+                for field, forms in tokens.items()
+                if any(self._is_anywhere(field, token, typos) for token in forms)
             ),
         )
 

@@ -53,7 +53,7 @@ class EmbeddedIndexWriter:
         self._maker = DocumentMaker()
         with _faults_named(folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
-            self._known = noted_files(folder) or {}
+            self._sums = noted_files(folder) or {}
             (Path(folder) / FILES_FILE).unlink(missing_ok=True)  # files are to change
             self._index = open_index(folder, create=True)
             # a task has one core
@@ -105,7 +105,7 @@ class EmbeddedIndexWriter:
             with _faults_named(self.folder):
                 self._writer.rollback()
                 self._writer.wait_merging_threads()
-                note_files(self.folder, self._known)
+                note_files(self.folder, self._sums)
 
     def __enter__(self) -> Self:
         return self
@@ -126,7 +126,8 @@ def open_index(folder: str, *, create: bool = False, files: FileSum | None = Non
         _check_format(folder)
     else:
         tantivy.Index(schema(), folder)
-        write_atomically(place / FORMAT_FILE, _format_note())
+        note = {"format": FORMAT, "tantivy": version("tantivy")}
+        write_atomically(place / FORMAT_FILE, json.dumps(note).encode())
     index = tantivy.Index.open(folder)
     register_analyzers(index)
     return index
@@ -157,16 +158,12 @@ def link_folder(base: str, folder: str) -> None:
             shutil.copyfile(source, target)
 
 
-def _format_note() -> bytes:
-    return json.dumps({"format": FORMAT, "tantivy": version("tantivy")}).encode()
-
-
 def _check_format(folder: str) -> None:
     try:
-        found = json.loads((Path(folder) / FORMAT_FILE).read_bytes())
+        note = json.loads((Path(folder) / FORMAT_FILE).read_bytes())
     except (FileNotFoundError, ValueError):
-        found = None
-    number = found.get("format") if isinstance(found, dict) else None
+        note = None
+    number = note.get("format") if isinstance(note, dict) else None
     if number != FORMAT:
         of_what = "of an unknown format" if number is None else f"of format {number}"
         raise StorageError(

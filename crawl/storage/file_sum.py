@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from zlib import crc32
 
 from crawl.storage.folder import Folder
@@ -10,8 +10,7 @@ from crawl.storage.folder import Folder
 _BLOCK = 1 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class FileSum:
+class FileSum(NamedTuple):
     """How long a file is, and its CRC-32."""
 
     bytes: int

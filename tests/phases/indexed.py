@@ -15,13 +15,14 @@ import pyarrow.parquet as pq
 from crawl.config import Config
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
+from crawl.model.derived_tables import INDEX
 from crawl.model.status import Status
 from crawl.phases.clean import run as clean
 from crawl.phases.clean.options import CleanOptions
 from crawl.phases.index import run as index
 from crawl.phases.index.options import IndexOptions
 from crawl.phases.index.state import IndexResult
-from crawl.phases.index.tasks.outputs import committed_outputs
+from crawl.phases.index.tasks.outputs import noted_folder, noted_outputs
 from crawl.phases.parse import run as parse
 from crawl.phases.parse.options import ParseOptions
 from crawl.phases.updatedb import run as updatedb
@@ -153,6 +154,13 @@ class IndexedCrawl:
 
     def documents(self, writer: str = "jsonl") -> dict[str, dict[str, Any]]:
         return documents_of(self.crawl_dir, writer)
+
+
+def committed_outputs(crawl_dir: CrawlDir, writer: str) -> list[str]:
+    """The whole paths of what a writer has, a shard each."""
+    output = noted_outputs(crawl_dir.dataset(INDEX).current())[writer]
+    folder = noted_folder(crawl_dir, writer, output)
+    return [folder.path(name) for name in output.names]
 
 
 def documents_of(crawl_dir: CrawlDir, writer: str) -> dict[str, dict[str, Any]]:

@@ -13,7 +13,6 @@ from crawl.errors import NoSnapshot, PluginError, UsageError
 from crawl.operations.operation import Due
 from crawl.phases.dedup import run as dedup
 from crawl.phases.index import run as index
-from crawl.phases.index.tasks.outputs import committed_outputs
 from crawl.rounds.after import check_after, operation_of, require_needed
 from crawl.rounds.lanes import Beside
 from crawl.rounds.overlap import overlapping
@@ -27,6 +26,7 @@ from crawl.rounds.steps import (
 )
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
+from tests.phases.indexed import committed_outputs
 from tests.phases.made import DAY, NOW, datum, make_crawldb
 from tests.phases.round_loops import Diary
 from tests.phases.scripted_web import PLAYED, Scene

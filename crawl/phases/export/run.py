@@ -181,10 +181,8 @@ class _Since:
             return None
         if number > crawldb.number:
             raise UsageError(f"--since {number}: the CrawlDb's newest snapshot is {crawldb.number}")
-        snapshot: Snapshot | None = None
         if number in crawl_dir.crawldb.timeline().numbers:
             snapshot = crawl_dir.crawldb.snapshot(number)
-        if snapshot is not None:
             return cls(number, snapshot, frozenset(snapshot.applied))
         names = (name for name, since in crawldb.applied.items() if since <= number)
         return cls(number, None, frozenset(names))

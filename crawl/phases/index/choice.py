@@ -34,13 +34,14 @@ def choose(
     missed = missed_segments(ledger, [spec.id for spec in specs])
     # not again: an index of half a segment would say that it has the segment
     rule = parsed_once(crawl_dir, "the index", ("index", "indexes", "indexed"))
-    taken = {} if options.segments else _taken(crawl_dir, options, missed)
-    chosen = choose_segments(crawl_dir, options.segments, taken, rule)
+    applied = ledger.applied if ledger else {}
+    taken = {} if options.segments else _taken(crawl_dir, options, applied, missed)
+    choice = choose_segments(crawl_dir, options.segments, taken, rule)
     if takes_what_is_new(options):
-        chosen.remarks += _catching_up(chosen, missed)
-    if not chosen.segments and looks_for_returning(crawl_dir, options):
-        return chosen
-    return require_some(chosen, crawl_dir, rule)
+        choice.remarks += _catching_up(choice, missed)
+    if not choice.segments and looks_for_returning(crawl_dir, options):
+        return choice
+    return require_some(choice, crawl_dir, rule)
 
 
 def parsed_once(crawl_dir: CrawlDir, destination: str, words: tuple[str, str, str]) -> SegmentRule:
@@ -66,27 +67,27 @@ def looks_for_returning(crawl_dir: CrawlDir, options: IndexOptions) -> bool:
 
 
 def later_segments(
-    crawl_dir: CrawlDir, ledger: Snapshot | None, chosen: ChosenSegments
+    crawl_dir: CrawlDir, ledger: Snapshot | None, choice: ChosenSegments
 ) -> list[Segment]:
     """The segments after the first chosen one that were indexed before: they may have newer words
     of its pages, such as that one is not to be indexed."""
-    if ledger is None or not chosen.segments:
+    if ledger is None or not choice.segments:
         return []
-    first = min(chosen.names)
+    first = min(choice.names)
     return [
         segment
         for segment in crawl_dir.segments.generated()
         if segment.name > first
         and segment.name in ledger.applied
-        and segment.name not in chosen.names
+        and segment.name not in choice.names
         and segment.is_done(PARSE_DATA)
     ]
 
 
-def _catching_up(chosen: ChosenSegments, missed: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
+def _catching_up(choice: ChosenSegments, missed: Mapping[str, tuple[str, ...]]) -> Iterator[str]:
     """A line for each writer that is given what the others have already."""
     for writer, names in missed.items():
-        count = len(set(names).intersection(chosen.names))
+        count = len(set(names).intersection(choice.names))
         if count:
             many = "1 segment was" if count == 1 else f"{count:,} segments were"
             again = "is read again" if count == 1 else "are read again"
@@ -94,16 +95,17 @@ def _catching_up(chosen: ChosenSegments, missed: Mapping[str, tuple[str, ...]]) 
 
 
 def _taken(
-    crawl_dir: CrawlDir, options: IndexOptions, missed: Mapping[str, tuple[str, ...]]
+    crawl_dir: CrawlDir,
+    options: IndexOptions,
+    applied: Mapping[str, int],
+    missed: Mapping[str, tuple[str, ...]],
 ) -> Mapping[str, int]:
     """The segments that are not to be indexed, and since when they are in the index."""
     if options.every or options.rebuild:
         return {}
-    ledger = crawl_dir.dataset(INDEX).current()
-    taken = ledger.applied if ledger else {}
     if options.since is None:
         lacking = {name for names in missed.values() for name in names}
-        return {name: number for name, number in taken.items() if name not in lacking}
+        return {name: number for name, number in applied.items() if name not in lacking}
     crawldb = crawl_dir.require_crawldb()
     if options.since > crawldb.number:
         raise UsageError(
@@ -111,4 +113,4 @@ def _taken(
         )
     new = {name for name, number in crawldb.applied.items() if number > options.since}
     every = [segment.name for segment in crawl_dir.segments.generated()]
-    return {name: taken.get(name, 0) for name in every if name not in new}
+    return {name: applied.get(name, 0) for name in every if name not in new}

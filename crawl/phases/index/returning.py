@@ -39,7 +39,7 @@ class ReturningPages:
 
 
 def find_returning(
-    runner: Runner, crawl_dir: CrawlDir, config: Config, index: IndexState, chosen: ChosenSegments
+    runner: Runner, crawl_dir: CrawlDir, config: Config, index: IndexState, choice: ChosenSegments
 ) -> ReturningPages:
     """Looks for them, in segments beside the chosen ones."""
     shards = map(index.shard, range(index.shards))
@@ -50,8 +50,8 @@ def find_returning(
         with_not_modified=not config[INDEXER_SKIP_NOTMODIFIED],
     )
     counts: Counter[str] = Counter()
-    for found in runner.run(partial(returning_segments, job), tasks, "index: returning"):
-        counts.update(found)
+    for segment_counts in runner.run(partial(returning_segments, job), tasks, "index: returning"):
+        counts.update(segment_counts)
     there = {
         segment.name: segment
         for segment in crawl_dir.segments.generated()
@@ -59,6 +59,6 @@ def find_returning(
     }
     return ReturningPages(
         job,
-        tuple(there[name] for name in counts if name in there and name not in chosen.names),
+        tuple(there[name] for name in counts if name in there and name not in choice.names),
         sum(count for name, count in counts.items() if name not in there),
     )

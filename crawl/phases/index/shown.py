@@ -41,9 +41,9 @@ _RARE_WORDS = ("rejected", "cut", "version_conflicts", "retries")
 """Of servers."""
 
 
-def render(done: IndexingResult, asked: Asked) -> View:
+def render(result: IndexingResult, asked: Asked) -> View:
     """What became of the pages, and of each writer's documents."""
-    counters = done.counters
+    counters = result.counters
     events = [["documents", counters["documents"]]]
     if counters["returned"]:
         events.append(["returned", counters["returned"]])
@@ -57,19 +57,19 @@ def render(done: IndexingResult, asked: Asked) -> View:
         *(
             word
             for word in _RARE_WORDS
-            if any(counters[f"{writer}.{word}"] for writer in done.documents)
+            if any(counters[f"{writer}.{word}"] for writer in result.documents)
         ),
     ]
     rows = [
         [writer, *(counters[f"{writer}.{word}"] for word in words), count]
-        for writer, count in done.documents.items()
+        for writer, count in result.documents.items()
     ]
     columns = ["writer", *(word.replace("_", " ") for word in words), "documents"]
     many = ", ".join(
-        f"{writer} has {count:,} documents" for writer, count in done.documents.items()
+        f"{writer} has {count:,} documents" for writer, count in result.documents.items()
     )
     return [
-        Table(done.phase, ["event", "pages"], events),
+        Table(result.phase, ["event", "pages"], events),
         Table("index writers", columns, rows),
-        Note(f"{asked.address}/index is now snapshot {done.index_snapshot}: {many}"),
+        Note(f"{asked.address}/index is now snapshot {result.index_snapshot}: {many}"),
     ]

@@ -10,6 +10,8 @@ from functools import partial
 from math import gcd
 from typing import Any
 
+import msgspec
+
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS
@@ -53,12 +55,6 @@ def kept_out_files(ledger: Snapshot | None) -> tuple[BucketFile, ...]:
     return ledger.attached.get(INDEX_KEPT_OUT.name, ()) if ledger else ()
 
 
-def _looked_at(crawldb: Snapshot | None, before: Snapshot | None) -> int | None:
-    if crawldb is not None:
-        return crawldb.number
-    return before.notes.get(LOOKED_AT) if before else None
-
-
 @contextmanager
 def writing_index(
     crawl_dir: CrawlDir,
@@ -92,7 +88,7 @@ class IndexResult:
     took_over: str | None
 
 
-def document_counts(ledger: Snapshot, specs: Iterable[WriterSpec]) -> dict[str, int]:
+def document_counts(ledger: Snapshot | None, specs: Iterable[WriterSpec]) -> dict[str, int]:
     """How many documents each of these writers has."""
     outputs = noted_outputs(ledger)
     return {spec.id: outputs[spec.id].count if spec.id in outputs else 0 for spec in specs}
@@ -101,12 +97,12 @@ def document_counts(ledger: Snapshot, specs: Iterable[WriterSpec]) -> dict[str, 
 def check_writers(specs: Sequence[WriterSpec], config: Config, base: Snapshot | None) -> list[str]:
     """Raises where a writer cannot do its work; a line for each index that is new although the
     ledger has documents of it."""
-    outputs = noted_outputs(base)
+    counts = document_counts(base, specs)
     lines = []
     for spec in specs:
         writer = spec.build(config)
         writer.check()
-        count = outputs[spec.id].count if spec.id in outputs else 0
+        count = counts[spec.id]
         if count and getattr(writer, "is_new", False):
             lines.append(
                 f"{spec.id}: the index was not there and has been made; the {count:,} documents"
@@ -115,10 +111,10 @@ def check_writers(specs: Sequence[WriterSpec], config: Config, base: Snapshot | 
     return lines
 
 
-def refusals(done: Iterable[DeliverTaskResult], report: Report) -> list[str]:
+def refusals(results: Iterable[DeliverTaskResult], report: Report) -> list[str]:
     """A line for each writer that refused documents, with an example."""
     examples: dict[str, tuple[str, str]] = {}
-    for result in done:
+    for result in results:
         examples = {**result.refused, **examples}
     lines = []
     for writer, (url, reason) in sorted(examples.items()):
@@ -167,12 +163,13 @@ class IndexState:
         crawldb = files_of_shard(self.crawldb, number, self.shards)
         if anew:
             return ShardTask(number, crawldb)
+        ledger = next(iter(self._ledger(number)), None)
         unsettled = tuple(self._unsettled_of(number).values())
-        return ShardTask(number, crawldb, self._kept_out(number), self._ledger(number), unsettled)
+        return ShardTask(number, crawldb, self._kept_out(number), ledger, unsettled)
 
-    def _ledger(self, shard: int) -> BucketFile | None:
-        files = self.base.files_of(shard) if self.base else ()
-        return files[0] if files else None
+    def _ledger(self, shard: int) -> tuple[BucketFile, ...]:
+        """The shard's file of the ledger, if it has one."""
+        return self.base.files_of(shard) if self.base else ()
 
     def _kept_out(self, shard: int) -> tuple[BucketFile, ...]:
         """What is noted of pages that are kept out of the index."""
@@ -180,11 +177,11 @@ class IndexState:
 
     def _unsettled_of(self, shard: int) -> dict[str, UnsettledUrls]:
         """What jobs that died may have sent of a shard, by writer."""
-        found = {
-            writer: UnsettledUrls.of_shard(self._folders[writer], names, self.shards, shard)
+        return {
+            writer: urls
             for writer, names in self._unsettled.items()
+            if (urls := UnsettledUrls.of_shard(self._folders[writer], names, self.shards, shard))
         }
-        return {writer: each for writer, each in found.items() if each is not None}
 
     def deliver(
         self, documents: Exchange[Any], report: Report, step: str, *, rebuild: bool = False
@@ -206,16 +203,12 @@ class IndexState:
 
     def _tasks(self) -> list[DeliverTask]:
         """Every shard as it is, the largest first."""
-        outputs = noted_outputs(self.base)
+        outputs = {writer: each.by_shard for writer, each in noted_outputs(self.base).items()}
         return largest_first(
             DeliverTask(
                 number,
-                self._ledger(number),
-                {
-                    writer: ShardOutput(each.shards[number], each.sums.get(number))
-                    for writer, each in outputs.items()
-                    if number in each.shards
-                },
+                next(iter(self._ledger(number)), None),
+                {writer: each[number] for writer, each in outputs.items() if number in each},
                 self._unsettled_of(number),
             )
             for number in range(self.shards)
@@ -228,7 +221,7 @@ class IndexState:
 
     def publish(
         self,
-        done: Mapping[int, DeliverTaskResult],
+        results: Mapping[int, DeliverTaskResult],
         kept_out: Mapping[int, tuple[BucketFile, ...]],
         report: Report,
         clock: Clock,
@@ -241,25 +234,26 @@ class IndexState:
         """Makes what was delivered the state; shards that nobody worked on stay as they are.
         `looked`: no page is kept out any more that the CrawlDb does not keep out. `indexed`: the
         segments of which all pages were asked for; `returning`: those of which some were."""
-        outputs = self._outputs(done, frozenset(indexed), frozenset(returning))
+        outputs = self._outputs(results, frozenset(indexed), frozenset(returning))
         files = [
             file
             for shard in range(self.shards)
-            for file in (
-                done[shard].ledger if shard in done else filter(None, [self._ledger(shard)])
-            )
+            for file in (results[shard].ledger if shard in results else self._ledger(shard))
         ]
-        kept = [
+        kept_out_files = [
             file
             for shard in range(self.shards)
             for file in (kept_out[shard] if shard in kept_out else self._kept_out(shard))
         ]
-        report.counters["kept_out"] += sum(file.rows for file in kept)
+        report.counters["kept_out"] += sum(file.rows for file in kept_out_files)
         report.finished_ms = clock.now_ms()
+        looked_at = self.base.notes.get(LOOKED_AT) if self.base else None
+        if looked and self.crawldb:
+            looked_at = self.crawldb.number
         notes: dict[str, Any] = {
-            OUTPUTS: {writer: each.as_note() for writer, each in sorted(outputs.items())},
+            OUTPUTS: msgspec.to_builtins(outputs, str_keys=True),
             JOB: self._job,
-            LOOKED_AT: _looked_at(self.crawldb if looked else None, self.base),
+            LOOKED_AT: looked_at,
         }
         snapshot = self._transaction.publish(
             files,
@@ -268,7 +262,7 @@ class IndexState:
             keep=_KEEP,
             notes=notes,
             applying=applying,
-            attached={INDEX_KEPT_OUT.name: kept},
+            attached={INDEX_KEPT_OUT.name: kept_out_files},
         )
         for writer, names in self._unsettled.items():
             for name in names:
@@ -278,28 +272,29 @@ class IndexState:
 
     def _outputs(
         self,
-        done: Mapping[int, DeliverTaskResult],
+        results: Mapping[int, DeliverTaskResult],
         indexed: frozenset[str],
         returning: frozenset[str],
     ) -> dict[str, WriterOutput]:
         before = noted_outputs(self.base)
         addresses = {spec.id: output_address(spec) for spec in self._specs}
         missed = missed_segments(self.base, {*before, *addresses})
-        found: dict[str, WriterOutput] = {}
-        for writer in {*before, *addresses}:
+        after: dict[str, WriterOutput] = {}
+        for writer in sorted({*before, *addresses}):
             present = before.get(writer, WriterOutput("", {}, {}))
-            shards, documents = dict(present.shards), dict(present.documents)
-            sums = dict(present.sums)
-            for shard, result in done.items():
-                shards.pop(shard, None)
-                sums.pop(shard, None)
-                if output := result.outputs.get(writer):
-                    shards[shard] = output.name
-                    if output.sum is not None:
-                        sums[shard] = output.sum
+            shards: dict[int, ShardOutput | None] = {**present.by_shard}
+            documents = dict(present.documents)
+            for shard, result in results.items():
+                shards[shard] = result.outputs.get(writer)
                 documents[shard] = result.documents.get(writer, 0)
-            address = addresses.get(writer, present.address)
+            outputs = {number: each for number, each in sorted(shards.items()) if each}
             lacking = set(missed.get(writer, ()))
             lacking = lacking - indexed if writer in addresses else lacking | indexed | returning
-            found[writer] = WriterOutput(address, shards, documents, sums, tuple(sorted(lacking)))
-        return found
+            after[writer] = WriterOutput(
+                addresses.get(writer, present.address),
+                {number: each.name for number, each in outputs.items()},
+                dict(sorted(documents.items())),
+                {number: each.sum for number, each in outputs.items() if each.sum is not None},
+                tuple(sorted(lacking)),
+            )
+        return after

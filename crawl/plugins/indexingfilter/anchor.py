@@ -21,14 +21,11 @@ class AnchorIndexingFilter(IndexingFilter):
         self._deduplicate = config[DEDUPLICATE]
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
-        met: set[tuple[str, str]] = set()
-        anchors: list[str] = []
+        anchors: dict[tuple[str, str], str] = {}
         for url, anchor in page.inlinks:
-            text = " ".join(anchor.split())
-            key = ("" if self._deduplicate else host_of(url) or "", text.lower())
-            if text and key not in met:
-                met.add(key)
-                anchors.append(text)
+            if text := " ".join(anchor.split()):
+                host = "" if self._deduplicate else host_of(url) or ""
+                anchors.setdefault((host, text.lower()), text)
         if anchors:
-            document.fields["anchor"] = anchors
+            document.fields["anchor"] = list(anchors.values())
         return document

@@ -8,7 +8,6 @@ from crawl.config import Config, boolean, integer
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
 from crawl.maincontent.rest_text import rest_of
 from crawl.model.documents import IndexDocument
-from crawl.model.parse import Parse
 from crawl.urls.domains import registered_domain
 
 MAX_TITLE = integer(
@@ -37,10 +36,10 @@ ADD_DOMAIN = boolean("indexer.add.domain", False, "Documents have a field domain
 def iso_time(moment_ms: int) -> str:
     """A moment as index servers read it."""
     try:
-        found = datetime.fromtimestamp(moment_ms // 1000, UTC)
+        moment = datetime.fromtimestamp(moment_ms // 1000, UTC)
     except (OverflowError, ValueError, OSError):
-        found = datetime.fromtimestamp(0, UTC)
-    return found.strftime("%Y-%m-%dT%H:%M:%S") + f".{moment_ms % 1000:03d}Z"
+        moment = datetime.fromtimestamp(0, UTC)
+    return moment.strftime("%Y-%m-%dT%H:%M:%S") + f".{moment_ms % 1000:03d}Z"
 
 
 class BasicIndexingFilter(IndexingFilter):
@@ -62,18 +61,14 @@ class BasicIndexingFilter(IndexingFilter):
             if self._domain:
                 fields["domain"] = registered_domain(page.host)
         fields["title"] = page.parse.title[: self._title]
-        self._add_text(document, page.parse)
-        forbidden = page.parse.metadata.get("caching.forbidden")
-        if forbidden:
+        main = page.parse.main_text if self._main_text else None
+        fields["content"] = (main or page.parse.text)[: self._content]
+        if main:
+            document.rest = rest_of(page.parse.text, main)[: self._content]
+        if forbidden := page.parse.metadata.get("caching.forbidden"):
             fields["cache"] = forbidden
         fields["tstamp"] = iso_time(page.fetch_time)
         return document
-
-    def _add_text(self, document: IndexDocument, parse: Parse) -> None:
-        main = parse.main_text if self._main_text else None
-        document.fields["content"] = (main or parse.text)[: self._content]
-        if main:
-            document.rest = rest_of(parse.text, main)[: self._content]
 
 
 def end_of(most: int) -> int | None:

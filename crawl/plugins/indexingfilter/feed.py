@@ -23,9 +23,8 @@ class FeedIndexingFilter(IndexingFilter):
         if "feed" not in metadata:
             return document
         for key, name in _FIELDS.items():
-            value = metadata.get(key)
-            if value:
-                parts = value.splitlines() if name == "tag" else [value]
-                for part in filter(None, map(str.strip, parts)):
-                    document.add(name, part)
+            value = metadata.get(key, "")
+            parts = value.splitlines() if name == "tag" else [value]
+            for part in filter(None, map(str.strip, parts)):
+                document.add(name, part)
         return document

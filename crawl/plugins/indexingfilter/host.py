@@ -13,14 +13,10 @@ class HostIndexingFilter(IndexingFilter):
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
         if not page.host:
             return document
-        fields = document.fields
-        domain = registered_domain(page.host)
-        fields["host"] = page.host
-        fields["domain"] = domain
-        subdomain = page.host.removesuffix(domain).rstrip(".")
-        if subdomain:
-            fields["subdomain"] = subdomain
-        top = tld(page.host)
-        if top:
-            fields["tld"] = top
+        document.fields["host"] = page.host
+        document.fields["domain"] = domain = registered_domain(page.host)
+        if subdomain := page.host.removesuffix(domain).rstrip("."):
+            document.fields["subdomain"] = subdomain
+        if top := tld(page.host):
+            document.fields["tld"] = top
         return document

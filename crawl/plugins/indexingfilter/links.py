@@ -30,24 +30,21 @@ class LinksIndexingFilter(IndexingFilter):
         self._hosts_only = config[HOSTS_ONLY]
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
+        outlinks = (link.url for link in page.parse.outlinks if link.is_followable)
+        inlinks = (link.url for link in page.inlinks)
         for name, urls, ignores in (
-            (
-                "outlinks",
-                (link.url for link in page.parse.outlinks if link.is_followable),
-                self._ignores_out,
-            ),
-            ("inlinks", (link.url for link in page.inlinks), self._ignores_in),
+            ("outlinks", outlinks, self._ignores_out),
+            ("inlinks", inlinks, self._ignores_in),
         ):
-            found = self._listed(urls, page.host if ignores else "")
-            if found:
-                document.fields[name] = found
+            if links := self._listed(urls, page.host if ignores else ""):
+                document.fields[name] = links
         return document
 
     def _listed(self, urls: Iterable[str], ignored: str) -> list[str]:
-        found: dict[str, None] = {}
+        links: dict[str, None] = {}
         for url in urls:
             host = host_of(url) if ignored or self._hosts_only else None
             if ignored and host == ignored:
                 continue
-            found[(host or "") if self._hosts_only else url] = None
-        return [each for each in found if each]
+            links[(host or "") if self._hosts_only else url] = None
+        return [each for each in links if each]

@@ -3,8 +3,7 @@ metadata as fields."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 
 from crawl.config import Config, string_list, text
 from crawl.interfaces.indexingfilter import IndexablePage, IndexingFilter
@@ -46,23 +45,16 @@ class MetadataIndexingFilter(IndexingFilter):
             (self._content, page.headers),
             (self._db, page.datum.metadata),
         ):
-            self._add(document, names, values)
+            for key, value in values.items() if names else ():
+                name = key.lower()
+                if not value or (name not in names and "*" not in names):
+                    continue
+                if self._separator and (name in self._multivalued or not self._multivalued):
+                    parts = map(str.strip, value.split(self._separator))
+                    document.add(name, list(filter(None, parts)))
+                else:
+                    document.add(name, value)
         return document
-
-    def _add(
-        self, document: IndexDocument, names: frozenset[str], values: Mapping[str, str]
-    ) -> None:
-        if not names:
-            return
-        for key, value in values.items():
-            name = key.lower()
-            if not value or (name not in names and "*" not in names):
-                continue
-            if self._separator and (name in self._multivalued or not self._multivalued):
-                parts = [part.strip() for part in re.split(re.escape(self._separator), value)]
-                document.add(name, [part for part in parts if part])
-            else:
-                document.add(name, value)
 
 
 def _names(names: Iterable[str]) -> frozenset[str]:

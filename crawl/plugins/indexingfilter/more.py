@@ -47,12 +47,9 @@ class MoreIndexingFilter(IndexingFilter):
             fields["type"] = [*whole, *filter(None, (main, sub))] if self._parts else whole
         name = _FILE_NAME.search(page.headers.get("content-disposition", "")[:1000])
         if name is not None and not fields.get("title"):
-            fields["title"] = _clean(unquote(next(filter(None, name.groups()))))
+            title = unquote(next(filter(None, name.groups())))
+            fields["title"] = title.encode("utf-8", "replace").decode()
         return document
-
-
-def _clean(text: str) -> str:
-    return text.encode("utf-8", "replace").decode()
 
 
 def _modified(page: IndexablePage) -> int | None:

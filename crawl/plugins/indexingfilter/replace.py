@@ -66,10 +66,10 @@ def _matches(value: str, pattern: str) -> bool:
 
 def _replaced(values: list[str], rule: _Rule) -> list[str]:
     column: Any = pa.array(values, pa.string())
-    found: list[str] = pc.replace_substring_regex(
+    texts: list[str] = pc.replace_substring_regex(
         column, rule.pattern, rule.replacement
     ).to_pylist()
-    return found
+    return texts
 
 
 def _read(raw: str) -> list[_Rule]:
@@ -79,11 +79,8 @@ def _read(raw: str) -> list[_Rule]:
         name, sign, rest = line.partition("=")
         if not sign or not name or not rest:
             raise ConfigError(f"{RULES.name}: {line!r}: expected FIELD=/expression/replacement/")
-        if name == "hostmatch":
-            host, url = _checked(rest), ""
-            continue
-        if name == "urlmatch":
-            host, url = "", _checked(rest)
+        if name in ("hostmatch", "urlmatch"):
+            host, url = (_checked(rest), "") if name == "hostmatch" else ("", _checked(rest))
             continue
         parts = rest[1:].split(rest[0])
         if len(parts) != 3 or not parts[0] or parts[2].strip("i"):

@@ -31,12 +31,12 @@ class StructuredIndexingFilter(IndexingFilter):
         self._prefixes = tuple(prefix.lower() for prefix in config[PREFIXES])
 
     def filter(self, document: IndexDocument, page: IndexablePage) -> IndexDocument:
-        left = _MAX
+        room = _MAX
         for name, value in _structured(page.parse.metadata):
-            if left and value and name.startswith(self._prefixes):
+            if room and value and name.startswith(self._prefixes):
                 field = "".join(each if each.isalnum() else "_" for each in name)
                 document.add(field, value[:_LONGEST])
-                left -= 1
+                room -= 1
         return document
 
 

@@ -28,24 +28,24 @@ class CsvIndexWriter(FileIndexWriter):
     """Parameters: `path`, `fields` (id, title, content), `separator`, `value_separator`,
     `header` (true), `max_field_length` (0: any), `escape_formulas` (false)."""
 
-    known: ClassVar[tuple[str, ...]] = (
+    own_parameters: ClassVar[tuple[str, ...]] = (
         *("fields", "separator", "value_separator", "header", "max_field_length"),
         "escape_formulas",
     )
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
-        given = self._parameters
-        self.fields = given.names("fields", _FIELDS)
-        self.separator = given.text("separator", ",")
+        options = self._parameters
+        self.fields = options.names("fields", _FIELDS)
+        self.separator = options.text("separator", ",")
         if len(self.separator) != 1 or self.separator in '"\r\n':
             raise ConfigError(f"separator: expected one character, got {self.separator!r}")
         if not self.fields:
             raise ConfigError("fields: there is none")
-        self.value_separator = given.text("value_separator", "|")
-        self.header = given.flag("header", default=True)
-        self.longest = given.whole("max_field_length", 0)
-        self.escapes = given.flag("escape_formulas", default=False)
+        self.value_separator = options.text("value_separator", "|")
+        self.header = options.flag("header", default=True)
+        self.longest = options.whole("max_field_length", 0)
+        self.escapes = options.flag("escape_formulas", default=False)
 
     def open(self, shard: Shard) -> _CsvShard:
         return _CsvShard(shard, self)
@@ -57,7 +57,7 @@ class CsvIndexWriter(FileIndexWriter):
         return text.getvalue().encode("utf-8", "replace")
 
     def values(self, document: IndexDocument) -> list[str]:
-        found = []
+        texts = []
         for name in self.fields:
             text = self.value_separator.join(document.texts(name))
             text = without_controls(" ".join(text.splitlines()))
@@ -65,8 +65,8 @@ class CsvIndexWriter(FileIndexWriter):
                 text = text[: self.longest]
             if self.escapes and is_formula(text):
                 text = f"'{text}"
-            found.append(text)
-        return found
+            texts.append(text)
+        return texts
 
 
 class _CsvShard(LineShard):

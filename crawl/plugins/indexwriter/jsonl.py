@@ -20,7 +20,7 @@ _LEVEL = 6
 class JsonlIndexWriter(FileIndexWriter):
     """Parameters: `path`, `gzip` (false)."""
 
-    known: ClassVar[tuple[str, ...]] = ("gzip",)
+    own_parameters: ClassVar[tuple[str, ...]] = ("gzip",)
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)

@@ -72,27 +72,27 @@ class KafkaIndexWriter(IndexWriter):
     (32), `max_message_bytes` (1,000,000), `properties` (a table of librdkafka's: security …)."""
 
     keeps_files: ClassVar[bool] = False
-    known: ClassVar[tuple[str, ...]] = (
+    own_parameters: ClassVar[tuple[str, ...]] = (
         *("topic", "brokers", "partition_by", "compression", "timeout", "connect_timeout"),
         *("queue_mb", "max_message_bytes", "properties"),
     )
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
-        given = Parameters(parameters, self.known)
-        self.topic = given.text("topic", "nutria")
+        options = Parameters(parameters, self.own_parameters)
+        self.topic = options.text("topic", "nutria")
         if not _TOPIC.fullmatch(self.topic) or self.topic in (".", ".."):
             raise ConfigError(
                 f"topic: expected letters, digits, `.`, `_` and `-`, got {self.topic!r}"
             )
-        self.brokers = ",".join(given.names("brokers", ("localhost:9092",)))
+        self.brokers = ",".join(options.names("brokers", ("localhost:9092",)))
         if not self.brokers:
             raise ConfigError("brokers: there is none")
-        self.by_host = given.choice("partition_by", _KEYS) == "host"
-        self.timeout_s = given.number("timeout", 120, least=1)
-        self.connect_timeout_s = given.number("connect_timeout", 20, least=1)
-        self.largest = given.whole("max_message_bytes", _LARGEST, least=2000)
-        queue_mb = given.whole("queue_mb", 32, least=1)
-        properties = given.table("properties")
+        self.by_host = options.choice("partition_by", _KEYS) == "host"
+        self.timeout_s = options.number("timeout", 120, least=1)
+        self.connect_timeout_s = options.number("connect_timeout", 20, least=1)
+        self.largest = options.whole("max_message_bytes", _LARGEST, least=2000)
+        queue_mb = options.whole("queue_mb", 32, least=1)
+        properties = options.table("properties")
         for name in properties:
             if name in _OWN:
                 raise ConfigError(f"properties: {name} is the parameter {_OWN[name]!r}")
@@ -112,7 +112,7 @@ class KafkaIndexWriter(IndexWriter):
             "enable.idempotence": "true",
             "acks": "all",
             "delivery.report.only.error": True,
-            "compression.type": given.choice("compression", _COMPRESSIONS),
+            "compression.type": options.choice("compression", _COMPRESSIONS),
             "message.timeout.ms": str(int(self.timeout_s * 1000)),
             "message.max.bytes": str(max(self.largest, 1000)),
             "queue.buffering.max.kbytes": str(max(queue_mb << 10, 2 * self.largest >> 10)),
@@ -226,8 +226,8 @@ class _Client:
     def _topics(self, timeout_s: float, topic: str | None = None) -> dict[str, Any]:
         """What brokers say of all topics, or of one that they may make then."""
         try:
-            found: dict[str, Any] = self._producer.list_topics(topic, timeout_s).topics
-            return found
+            topics: dict[str, Any] = self._producer.list_topics(topic, timeout_s).topics
+            return topics
         except self._library.KafkaException as error:
             self._producer.poll(0)  # has what is wrong told
             raise StorageError(
@@ -238,15 +238,15 @@ class _Client:
         """How many the topic has; raises one line where it cannot be written to."""
         deadline = time.monotonic() + self._writer.connect_timeout_s
         while True:
-            left = max(deadline - time.monotonic(), 0.1)
+            rest = max(deadline - time.monotonic(), 0.1)
             reason = "it has no such topic"
-            found = self._topics(left, self._writer.topic)[self._writer.topic]
-            if found.error is not None:
-                reason = self._shown(found.error.str())
-            elif found.partitions:
+            topic = self._topics(rest, self._writer.topic)[self._writer.topic]
+            if topic.error is not None:
+                reason = self._shown(topic.error.str())
+            elif topic.partitions:
                 reason = "a partition has no leader"
-                if all(each.leader >= 0 for each in found.partitions.values()):
-                    return len(found.partitions)
+                if all(each.leader >= 0 for each in topic.partitions.values()):
+                    return len(topic.partitions)
             # a topic that the question itself has made, or brokers that come up
             if time.monotonic() + _LOOK_S > deadline:
                 raise StorageError(f"{self._where}: the topic {self._writer.topic!r}: {reason}")
@@ -299,9 +299,9 @@ class _Client:
     def _wait(self) -> None:
         """Until every message is taken or not."""
         # a message ends by itself after the timeout: the rest is for the report of that
-        left = self._producer.flush(self._writer.timeout_s + 5)
-        if left and not self._lost:
-            self._lost, self._fault = left, "no answer"
+        unsent = self._producer.flush(self._writer.timeout_s + 5)
+        if unsent and not self._lost:
+            self._lost, self._fault = unsent, "no answer"
         self._require_no_loss()
 
     def _require_no_loss(self) -> None:

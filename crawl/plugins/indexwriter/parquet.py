@@ -17,7 +17,7 @@ from crawl.config import Config
 from crawl.errors import ConfigError, StorageError
 from crawl.hints import index_anew
 from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
-from crawl.model.builders import columns
+from crawl.model.builders import table_of_rows
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter, FileShard
 from crawl.storage.parquet import TableWriter
@@ -30,7 +30,7 @@ _GROUP_ROWS = 1024
 class ParquetIndexWriter(FileIndexWriter):
     """Parameters: `path`, `columns` (host, title, content, lang, type, tstamp)."""
 
-    known: ClassVar[tuple[str, ...]] = ("columns",)
+    own_parameters: ClassVar[tuple[str, ...]] = ("columns",)
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
@@ -85,12 +85,12 @@ class _ParquetShard(FileShard):
         """The next rows of the present file."""
         while count:
             if not self._rest.num_rows:
-                found = next(self._groups, None)
-                if found is None:
+                rows = next(self._groups, None)
+                if rows is None:
                     raise StorageError(
                         f"{self._base} has fewer rows than the ledger says: {index_anew()}"
                     )
-                self._rest = found
+                self._rest = rows
             here = min(count, self._rest.num_rows)
             yield self._rest.slice(0, here)
             self._rest = self._rest.slice(here)
@@ -119,9 +119,8 @@ class _ParquetShard(FileShard):
 
     def _gather(self) -> None:
         if self._rows:
-            arrays = columns(self._rows, self._schema.types)
-            self._rows = []
-            self._writer.write(pa.Table.from_arrays(arrays, schema=self._schema))
+            rows, self._rows = self._rows, []
+            self._writer.write(table_of_rows(rows, self._schema))
 
     def close(self) -> str:
         if self._rest.num_rows or any(rows.num_rows for rows in self._groups):

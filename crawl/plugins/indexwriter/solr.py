@@ -61,7 +61,7 @@ class SolrIndexWriter(IndexWriter):
         with closing(HttpServer(self._settings, Patience(self._settings.check_seconds))) as server:
             answer = server.ask("GET", "/schema/uniquekey?wt=json")
             if answer.status != 200:
-                raise StorageError(f"{answer.address} is no collection of Solr: {answer.said()}")
+                raise answer.fault("is no collection of Solr")
             key = answer.json().get("uniqueKey")
             if key != self._id:
                 raise StorageError(
@@ -83,7 +83,7 @@ class SolrIndexWriter(IndexWriter):
         with closing(HttpServer(self._settings)) as server:
             answer = server.ask("POST", "/update?wt=json", b'{"commit":{}}', JSON, passing=_AWAY)
             if answer.status != 200:
-                raise StorageError(f"{answer.address} does not commit: {answer.said()}")
+                raise answer.fault("does not commit")
 
 
 class SolrShard(ServerShard):
@@ -122,7 +122,7 @@ class SolrShard(ServerShard):
     def _send_alone(self, change: Change, refusal: ServerAnswer) -> None:
         for _ in range(_ATTEMPTS):
             if refusal.status != 409:
-                self._refuse(change, f"status_{refusal.status}", refusal.said())
+                self._refuse(change, f"status_{refusal.status}", refusal.reason())
                 return
             again = self._attempt([change])
             if again is None:
@@ -134,59 +134,51 @@ class SolrShard(ServerShard):
         """Sends what Solr has nothing newer of; its answer if it does not take all of it."""
         stored = self._stored(changes) if self._version else None
         bodies: list[bytes] = []
+        conflicts = 0
         for change in changes:
             ending = b"}"
             if stored is not None:
                 version, token = stored.get(change.url, (-1, _NEVER_STORED))
                 if version > change.version:
+                    conflicts += 1
                     continue
                 if change.deletes and token == _NEVER_STORED:
                     continue  # there is none
                 ending = b',"_version_":%d}' % token
             command = b'"delete":%b%b' if change.deletes else b'"add":{"doc":%b%b}'
             bodies.append(command % (change.body, ending))
-        newer = len(changes) - len(bodies)
-        if not bodies:
-            self._count_conflicts(changes, stored)
-            return None
-        # a key for every command, which is how Solr reads JSON
-        body = b"{" + b",".join(bodies) + b"}"
-        answer = self._server.ask("POST", "/update?wt=json", body, JSON, passing=_AWAY)
-        if answer.status == 200:
-            _require_done(answer)
-            if newer:
-                self._count_conflicts(changes, stored)
-            return None
-        if answer.status in (400, 409, 413):
-            return answer
-        raise StorageError(f"{answer.address} takes no documents: {answer.said()}")
-
-    def _count_conflicts(
-        self, changes: Sequence[Change], stored: Mapping[str, tuple[int, int]] | None
-    ) -> None:
-        for change in changes:
-            if stored is not None and stored.get(change.url, (-1, 0))[0] > change.version:
-                self._conflict()
+        if bodies:
+            # a key for every command, which is how Solr reads JSON
+            body = b"{" + b",".join(bodies) + b"}"
+            answer = self._server.ask("POST", "/update?wt=json", body, JSON, passing=_AWAY)
+            if answer.status in (400, 409, 413):
+                return answer
+            if answer.status != 200:
+                raise answer.fault("takes no documents")
+            _require_taken(answer)
+        for _ in range(conflicts):
+            self._conflict()
+        return None
 
     def _stored(self, changes: Sequence[Change]) -> dict[str, tuple[int, int]]:
         """The versions that Solr has: the field's, and its own."""
-        found: dict[str, tuple[int, int]] = {}
+        versions: dict[str, tuple[int, int]] = {}
         fields = ("fl", f"{self._id},{self._version},_version_")
         for urls in _in_forms(changes):
             form = urlencode([("wt", "json"), fields, *(("id", url) for url in urls)])
             answer = self._server.ask("POST", "/get", form.encode(), _FORM, passing=_AWAY)
             if answer.status != 200:
-                raise StorageError(f"{answer.address} cannot be asked: {answer.said()}")
+                raise answer.fault("cannot be asked")
             for document in _documents(answer):
                 try:
                     url, token = str(document[self._id]), int(document["_version_"])
-                    found[url] = (_number(document.get(self._version)), token)
+                    versions[url] = (_number(document.get(self._version)), token)
                 except (KeyError, TypeError, ValueError):
                     raise StorageError(
                         f"{answer.address}: a document has no `_version_`: the collection needs"
                         " an updateLog, or an empty version_field"
                     ) from None
-        return found
+        return versions
 
 
 def _in_forms(changes: Sequence[Change]) -> Iterator[list[str]]:
@@ -212,7 +204,7 @@ def _documents(answer: ServerAnswer) -> list[Any]:
     response = content.get("response")
     documents = response.get("docs") if isinstance(response, dict) else None
     if not isinstance(documents, list):
-        raise StorageError(f"{answer.address} does not answer as expected: {answer.said()}")
+        raise answer.fault("does not answer as expected")
     return documents
 
 
@@ -223,8 +215,8 @@ def _number(value: object) -> int:
     return value if isinstance(value, int) else -1
 
 
-def _require_done(answer: ServerAnswer) -> None:
+def _require_taken(answer: ServerAnswer) -> None:
     """Solr says 200, and also in the answer itself that all went well."""
     header = answer.json().get("responseHeader")
     if not isinstance(header, dict) or header.get("status") != 0 or header.get("errors"):
-        raise StorageError(f"{answer.address} does not answer as expected: {answer.said()}")
+        raise answer.fault("does not answer as expected")

@@ -24,7 +24,7 @@ _SMALLEST_HEAP_MB = 15
 class TantivyIndexWriter(FileIndexWriter):
     """Parameters: `path`, `heap_mb` (64): memory of a task for documents that are not on disk."""
 
-    known: ClassVar[tuple[str, ...]] = ("heap_mb",)
+    own_parameters: ClassVar[tuple[str, ...]] = ("heap_mb",)
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)

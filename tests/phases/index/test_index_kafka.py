@@ -42,7 +42,7 @@ def _crawl(folder: Path, kafka: RealKafka, topic: str, **parameters: object) -> 
 class KillingWriter(KafkaIndexWriter):
     """Does something in the middle of a delivery, if a test asks for it."""
 
-    known = (*KafkaIndexWriter.known,)
+    own_parameters = (*KafkaIndexWriter.own_parameters,)
     before: Any = None
     """What is done before the n-th message, and its number."""
     sent = 0

@@ -62,7 +62,7 @@ class _Words:
         self._text = text
         self._length = len(text)
         self._most = most
-        self._starts = [found.start() for found in _WORD.finditer(text)]
+        self._starts = [match.start() for match in _WORD.finditer(text)]
 
     def end_from(self, start: int) -> int:
         following = bisect_left(self._starts, start) + self._most
@@ -130,9 +130,9 @@ def _cut(text: str, start: int, limit: int) -> int:
     first = len(window) - len(window.lstrip())
     for pattern in _CUTS:
         last = 0
-        for found in pattern.finditer(window):
-            if found.start() > first:
-                last = found.end()
+        for match in pattern.finditer(window):
+            if match.start() > first:
+                last = match.end()
         if last:
             return start + last
     return limit

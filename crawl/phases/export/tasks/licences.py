@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from urllib.parse import urljoin
 
 from crawl.html.tokens import attributes_of
@@ -17,33 +18,30 @@ _TAG_START = re.compile(rb"<(a|link|area|meta)[\s/]", re.I)
 _KEYS = ("dcterms.license", "dcterms.rights", "dc.rights", "dc.license", "copyright", "license")
 _JSON_LICENSE = re.compile(r'"license"\s*:\s*"([^"\\]{1,500})"')
 
-_MAX_LOOKS = 200
+MAX_LOOKS = 200
+"""At places where a word stands."""
 _MAX_HINTS = 10
 _FURTHEST = 2_000
 """Bytes between the beginning of a tag and the word."""
-_LONGEST = 500
+_MAX_CHARACTERS = 500
 
 
 def licence_hints(markup: bytes, url: str, metadata: Mapping[str, str]) -> list[str]:
     """The hints of a page, each once, links first."""
-    found: dict[str, None] = {}
+    hints: dict[str, None] = {}
     for hint in _hints(markup, url, metadata):
-        text = " ".join(hint.split())[:_LONGEST]
-        if text:
-            found.setdefault(text)
-        if len(found) >= _MAX_HINTS:
+        hints[" ".join(hint.split())[:_MAX_CHARACTERS]] = None
+        if len(hints) > _MAX_HINTS:
             break
-    return list(found)
+    return list(filter(None, hints))[:_MAX_HINTS]
 
 
 def _hints(markup: bytes, url: str, metadata: Mapping[str, str]) -> Iterator[str]:
     if _may_contain(markup, b"icense"):
         yield from _licence_links(markup, url)
     if b"creativecommons.org/" in markup:
-        for number, found in enumerate(_CREATIVE_COMMONS.finditer(markup)):
-            if number >= _MAX_LOOKS:
-                break
-            link = found[0].decode("ascii")
+        for match in islice(_CREATIVE_COMMONS.finditer(markup), MAX_LOOKS):
+            link = match[0].decode("ascii")
             yield f"https:{link}" if link.startswith("//") else link
     for key in _KEYS:
         if value := metadata.get(key):
@@ -58,26 +56,30 @@ def _may_contain(markup: bytes, word: bytes) -> bool:
 
 def _licence_links(markup: bytes, url: str) -> Iterator[str]:
     """Targets of `<a rel=license href=…>` and of `<link rel=license …>`, and what a meta tag of
-    that name says. The markup is looked at around the word alone, for it is rare."""
-    behind = 0
-    for number, found in enumerate(_LICENSE.finditer(markup)):
-        if number >= _MAX_LOOKS:
-            return
-        start = markup.rfind(b"<", max(behind, found.start() - _FURTHEST), found.start())
-        tag = _TAG_START.match(markup, start) if start >= 0 else None
-        if tag is None:
-            continue
-        end = markup.find(b">", found.end(), found.end() + _FURTHEST)
-        if end < 0:
-            continue
-        behind = end
-        attributes = attributes_of(markup[tag.end() : end].decode("utf-8", "replace"))
-        if tag[1].lower() == b"meta":
+    that name says."""
+    for tag, attributes, _ in tags_around(markup, _LICENSE, _TAG_START, is_each_once=True):
+        if tag == b"meta":
             name = attributes.get("name") or attributes.get("property") or ""
             if "license" in name.lower():
                 yield attributes.get("content") or ""
         elif "license" in (attributes.get("rel") or "").lower().split():
             yield _absolute(url, attributes.get("href") or "")
+
+
+def tags_around(
+    markup: bytes, word: re.Pattern[bytes], tag_start: re.Pattern[bytes], *, is_each_once: bool
+) -> Iterator[tuple[bytes, dict[str, str | None], int]]:
+    """The tags in which a word stands, with their attributes, and where they end. The markup is
+    looked at around the word alone, for it is rare."""
+    behind = 0
+    for match in islice(word.finditer(markup), MAX_LOOKS):
+        start = markup.rfind(b"<", max(behind, match.start() - _FURTHEST), match.start())
+        tag = tag_start.match(markup, start) if start >= 0 else None
+        end = markup.find(b">", match.end(), match.end() + _FURTHEST) if tag else -1
+        if tag is not None and end >= 0:
+            behind = end if is_each_once else 0
+            attributes = attributes_of(markup[tag.end() : end].decode("utf-8", "replace"))
+            yield tag[1].lower(), attributes, end
 
 
 def _absolute(url: str, reference: str) -> str:

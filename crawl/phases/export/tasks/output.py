@@ -53,10 +53,10 @@ def make_room(output: Folder) -> None:
     output.write(MARK, json.dumps({"nutria_export": _VERSION}).encode() + b"\n")
 
 
-def sweep(output: Folder, below: str, known: Iterable[str]) -> int:
+def sweep(output: Folder, below: str, paths: Iterable[str]) -> int:
     """Deletes the files of attempts that are not known; returns how many."""
-    kept = set(known)
-    stray = [path for path in output.files(below) if f"{below}/{path}" not in kept]
+    named = set(paths)
+    stray = [path for path in output.files(below) if f"{below}/{path}" not in named]
     for path in stray:
         output.delete(f"{below}/{path}")
     return len(stray)

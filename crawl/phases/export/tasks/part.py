@@ -11,7 +11,7 @@ from typing import IO
 import pyarrow as pa
 
 from crawl.counters import Counters
-from crawl.model.arrow import strings
+from crawl.model.builders import rows_of
 from crawl.phases.export.tasks.formats.jsonl import JsonlSink
 from crawl.phases.export.tasks.formats.markdown_files import MarkdownFiles
 from crawl.phases.export.tasks.formats.parquet import ParquetSink
@@ -59,15 +59,15 @@ class ExportTaskResult:
 def export_part(job: ExportJob, part: SegmentPart, received: Received) -> ExportTaskResult:
     """Writes the records of the pages that are wanted of this part."""
     counters = Counters()
-    wanted = received.rows(EXPORTED)
-    is_gone = wanted["row"].to_numpy() < 0
+    requests = received.rows(EXPORTED)
+    is_gone = requests["row"].to_numpy() < 0
     files: list[ExportedFile] = []
     with (
         _writing(job, part, files) as write,
         _files(job, part, files, GONE, ExportFormat.JSONL) as write_aside,
     ):
         write_gone = write if job.format in _TELL_OF_GONE else write_aside
-        present = wanted.filter(pa.array(~is_gone))
+        present = requests.filter(pa.array(~is_gone))
         if present.num_rows:
             for page in read_pages(part, present, markup=job.maker.needs_markup):
                 for record in job.maker.records(page, counters):
@@ -76,15 +76,9 @@ def export_part(job: ExportJob, part: SegmentPart, received: Received) -> Export
                         continue
                     counters["records"] += 1
                     write(record)
-        for record in _gone(wanted.filter(pa.array(is_gone))):
-            write_gone(record)
+        for url, host, time in rows_of(requests.filter(pa.array(is_gone)), ("url", "host", "time")):
+            write_gone(gone_record(url, host, time))
     return ExportTaskResult(tuple(files), counters)
-
-
-def _gone(rows: pa.Table) -> Iterator[Record]:
-    times: list[int] = rows["time"].to_pylist()  # type: ignore[assignment]
-    for url, host, time in zip(strings(rows["url"]), strings(rows["host"]), times, strict=True):
-        yield gone_record(url, host, time)
 
 
 @contextmanager

@@ -7,9 +7,9 @@ read when its pages are wanted, and few are held at a time whatever the order.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
@@ -18,11 +18,11 @@ import pyarrow.compute as pc
 
 from crawl.html.encoding import UTF_8
 from crawl.interfaces.page import Page
-from crawl.model.arrow import as_array, strings
+from crawl.model.arrow import as_array, as_mask, strings
 from crawl.model.content import Content
 from crawl.model.records import dicts
 from crawl.phases.index.tasks.keys import SegmentPart
-from crawl.phases.index.tasks.part_texts import Text, wanted_rows
+from crawl.phases.index.tasks.part_texts import Text, requested_rows
 from crawl.storage.parquet import open_table, read_groups
 from crawl.storage.segments import CONTENT
 
@@ -31,7 +31,7 @@ _COLUMNS = [
     *("url", "status", "title", "mime_type", "charset", "language", "canonical", "directives"),
     *("signature", "metadata"),
 ]
-_HELD_GROUPS = 2
+_MAX_GROUPS = 2
 """Row groups of content that are in memory at a time."""
 _HEADERS = ("last-modified", "link")
 
@@ -64,24 +64,24 @@ class SourcePage:
     headers: Mapping[str, str]
 
 
-def read_pages(part: SegmentPart, wanted: pa.Table, *, markup: bool) -> Iterator[SourcePage]:
+def read_pages(part: SegmentPart, requests: pa.Table, *, markup: bool) -> Iterator[SourcePage]:
     """The wanted pages of a part, in the order of the parse; with their markup if that is asked
     for. `wanted` has the columns of `selection.EXPORTED`."""
-    contents = _Contents(part, as_array(wanted["url"]), markup=markup)
-    for data, chosen, texts in wanted_rows(part, wanted, _COLUMNS):
-        yield from _pages(part, data, chosen, texts, contents)
+    contents = _Contents(part, as_array(requests["url"]), markup=markup)
+    for data, group_requests, texts in requested_rows(part, requests, _COLUMNS):
+        yield from _pages(part, data, group_requests, texts, contents)
 
 
 def _pages(
-    part: SegmentPart, data: pa.Table, wanted: pa.Table, texts: list[Text], contents: _Contents
+    part: SegmentPart, data: pa.Table, requests: pa.Table, texts: list[Text], contents: _Contents
 ) -> Iterator[SourcePage]:
     metadata = dicts(cast("pa.MapArray[Any, Any]", as_array(data["metadata"])))
     columns = (
         *(strings(data[name]) for name in ("url", "title", "mime_type", "charset", "language")),
         *(strings(data[name]) for name in ("canonical", "directives")),
         data["signature"].to_pylist(),
-        *(wanted[name].to_pylist() for name in ("host", "time", "score", "change")),
-        wanted["modified_time"].cast(pa.int64()).to_pylist(),
+        *(requests[name].to_pylist() for name in ("host", "time", "score", "change")),
+        requests["modified_time"].cast(pa.int64()).to_pylist(),
     )
     for row, values, text in zip(zip(*columns, strict=True), metadata, texts, strict=True):
         url, title, mime, charset, language, canonical, directives, signature, *rest = row
@@ -104,15 +104,12 @@ class _Contents:
         self._markup = markup
         self._places: dict[str, tuple[str, int, int]] = {}
         """Of each URL the file, row group and row."""
-        self._groups: OrderedDict[tuple[str, int], pa.Table] = OrderedDict()
+        self._group = lru_cache(_MAX_GROUPS)(self._read_group)
         for path in part.content:
             with open_table(part.folder.child(CONTENT), path) as source:
                 for group in range(source.num_row_groups):
                     there = as_array(read_groups(source, [group], ["url"])["url"])
-                    hits = np.flatnonzero(
-                        pc.is_in(there, value_set=urls).to_numpy(zero_copy_only=False)
-                    )
-                    for row in hits.tolist():
+                    for row in np.flatnonzero(as_mask(pc.is_in(there, value_set=urls))).tolist():
                         self._places[str(there[row])] = (path, group, row)
 
     def of(self, url: str) -> tuple[bytes | None, Mapping[str, str]]:
@@ -123,19 +120,10 @@ class _Contents:
         path, group, row = place
         rows = self._group(path, group)
         body = rows["content"][row].as_py() if self._markup else None
-        found = dict(rows["headers"][row].as_py() or ())
-        return body, {name: found[name] for name in _HEADERS if name in found}
+        headers = dict(rows["headers"][row].as_py() or ())
+        return body, {name: headers[name] for name in _HEADERS if name in headers}
 
-    def _group(self, path: str, group: int) -> pa.Table:
-        key = (path, group)
-        rows = self._groups.get(key)
-        if rows is None:
-            names = ["headers", "content"] if self._markup else ["headers"]
-            with open_table(self._part.folder.child(CONTENT), path) as source:
-                rows = read_groups(source, [group], names).combine_chunks()
-            self._groups[key] = rows
-            if len(self._groups) > _HELD_GROUPS:
-                self._groups.popitem(last=False)
-        else:
-            self._groups.move_to_end(key)
-        return rows
+    def _read_group(self, path: str, group: int) -> pa.Table:
+        names = ["headers", "content"] if self._markup else ["headers"]
+        with open_table(self._part.folder.child(CONTENT), path) as source:
+            return read_groups(source, [group], names).combine_chunks()

@@ -13,8 +13,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
-from crawl.html.tokens import attributes_of
 from crawl.parsing.text.dates import LONGEST_DATE, normalized_date
+from crawl.phases.export.tasks.licences import tags_around
 
 _META = (
     *("article:published_time", "og:article:published_time", "article:published"),
@@ -35,9 +35,6 @@ _JSON_OTHER_TYPES = ("Answer", "Comment", "UserComments")
 _MAX_DATES = 10
 """Of one key that are tried."""
 _MAX_OBJECTS = 2_000
-_MAX_TAGS = 200
-_FURTHEST = 2_000
-"""Bytes between the beginning of a tag and the word that marks it."""
 _EARLIEST_YEAR = 1600
 """Digitised prints have their own dates; before that, and after tomorrow, it is a mistake."""
 
@@ -48,9 +45,9 @@ def published_of(
     """The page's date: `2026-11-18`, `2026-11`, or with a time, `2026-11-18T09:30:00+01:00`."""
     latest = datetime.fromtimestamp(fetched_ms / 1000, UTC) + timedelta(days=2)
     for text in _stated(metadata, markup, url):
-        found = normalized_date(text)
-        if found and str(_EARLIEST_YEAR) <= found <= latest.isoformat():
-            return found
+        moment = normalized_date(text)
+        if moment and str(_EARLIEST_YEAR) <= moment <= latest.isoformat():
+            return moment
     return None
 
 
@@ -60,8 +57,8 @@ def _stated(metadata: Mapping[str, str], markup: bytes, url: str) -> Iterator[st
         if value := metadata.get(key):
             yield value
     yield from _marked_dates(markup)
-    if found := _IN_PATH.search(url):
-        yield "-".join(found.groups())
+    if match := _IN_PATH.search(url):
+        yield "-".join(match.groups())
 
 
 def _json_dates(text: str) -> Iterator[str]:
@@ -89,11 +86,11 @@ def _json_dates(text: str) -> Iterator[str]:
 def _json_texts(value: object) -> Iterator[str]:
     """The texts of a value, which may be a list, a number, or an object that tells its type."""
     for each in value[:_MAX_DATES] if isinstance(value, list) else (value,):
-        said = each.get("@value") if isinstance(each, dict) else each
-        if isinstance(said, str):
-            yield said
-        elif isinstance(said, int):
-            yield str(said)
+        text = each.get("@value") if isinstance(each, dict) else each
+        if isinstance(text, str):
+            yield text
+        elif isinstance(text, int):
+            yield str(text)
 
 
 _MARK = re.compile(rb"datepublished|pubdate|entry-date|published|post-date", re.I)
@@ -103,21 +100,12 @@ _MARKS = frozenset(("entry-date", "published", "post-date", "dt-published", "pub
 
 def _marked_dates(markup: bytes) -> Iterator[str]:
     """Of `<time pubdate datetime=…>`, of elements with the itemprop datePublished, and of `time`
-    elements whose class says so. The markup is looked at around the words alone."""
-    for number, word in enumerate(_MARK.finditer(markup)):
-        if number >= _MAX_TAGS:
-            return
-        start = markup.rfind(b"<", max(0, word.start() - _FURTHEST), word.start())
-        tag = _TAG_START.match(markup, start) if start >= 0 else None
-        end = markup.find(b">", word.end(), word.end() + _FURTHEST)
-        if tag is None or end < 0:
-            continue
-        attributes = attributes_of(markup[tag.end() : end].decode("utf-8", "replace"))
-        is_time = tag[1].lower() == b"time"
+    elements whose class says so."""
+    for tag, attributes, end in tags_around(markup, _MARK, _TAG_START, is_each_once=False):
         names = (attributes.get("itemprop") or "").lower().split()
         classes = (attributes.get("class") or "").lower().split()
         if "datepublished" in names or (
-            is_time and ("pubdate" in attributes or not _MARKS.isdisjoint(classes))
+            tag == b"time" and ("pubdate" in attributes or not _MARKS.isdisjoint(classes))
         ):
             yield attributes.get("datetime") or attributes.get("content") or _text(markup, end)
 

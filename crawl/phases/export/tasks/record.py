@@ -18,7 +18,6 @@ from crawl.counters import Counters
 from crawl.maincontent.extract import extract
 from crawl.maincontent.render import Rendered
 from crawl.model.table import TIMESTAMP
-from crawl.parsing.fields.kinds import FieldValue
 from crawl.parsing.fields.rules import FieldColumn
 from crawl.parsing.fields.stored import value_of
 from crawl.parsing.structured import (
@@ -96,10 +95,10 @@ class RecordMaker:
     def records(self, page: SourcePage, counters: Counters) -> Iterator[Record]:
         """The records of a page; none where it has no text, which is counted, or one that says
         so where it may have had some."""
-        found, kind = self._text(page, counters)
-        if _CONTROL.search(found.text):
-            found = replace(found, text=without_controls(found.text))
-        if not found.text or found.text.isspace():
+        rendered, kind = self._text(page, counters)
+        if _CONTROL.search(rendered.text):
+            rendered = replace(rendered, text=without_controls(rendered.text))
+        if not rendered.text or rendered.text.isspace():
             counters["skipped.no_text"] += 1
             if change_of(page.change) is Change.CHANGED:
                 yield gone_record(page.url, page.host, page.fetched_ms)
@@ -107,14 +106,14 @@ class RecordMaker:
         counters["pages"] += 1
         counters[f"text.{kind.value}"] += 1
         common = self._common(page, kind)
-        common["quality"] = signals_of(found.text)
+        common["quality"] = signals_of(rendered.text)
         common |= self._fields(page, counters)
         if self.chunk is None:
-            yield {**common, "text": found.text, "content_hash": _hash(found.text)}
+            yield {**common, "text": rendered.text, "content_hash": _hash(rendered.text)}
             return
-        chunks = chunks_of(found.text, found.headings, self.chunk, self.unit)
+        chunks = chunks_of(rendered.text, rendered.headings, self.chunk, self.unit)
         for number, chunk in enumerate(chunks):
-            text = found.text[chunk.start : chunk.end]
+            text = rendered.text[chunk.start : chunk.end]
             yield {
                 **common,
                 "id": f"{page.url}#chunk={number}",
@@ -132,28 +131,28 @@ class RecordMaker:
             return Rendered(page.main_text), TextKind.MAIN
         if self.kind is not TextKind.FULL and page.markup:
             try:
-                found = extract(page.markup, markdown=self.kind is TextKind.MARKDOWN)
+                rendered = extract(page.markup, markdown=self.kind is TextKind.MARKDOWN)
             except Exception:  # a page must not end the job
                 counters["extraction_errors"] += 1
             else:
-                if found.text:
-                    return found, self.kind
+                if rendered.text:
+                    return rendered, self.kind
         return Rendered(page.text), TextKind.FULL
 
     def _fields(self, page: SourcePage, counters: Counters) -> Record:
-        found: Record = {}
+        values: Record = {}
         for field in self.fields:
-            value: FieldValue | list[FieldValue] | None = None
+            value = None
             try:
                 value = value_of(page.metadata, field)
             except ValueError:  # the rules were others when the page was parsed
                 counters[f"fields.of_other_rules.{field.name}"] += 1
-            found[field.column] = value
+            values[field.column] = value
             if value is not None:
                 counters[f"fields.found.{field.name}"] += 1
-        if any(value is not None for value in found.values()):
+        if any(value is not None for value in values.values()):
             counters["fields.pages"] += 1
-        return found
+        return values
 
     def _common(self, page: SourcePage, kind: TextKind) -> Record:
         change = change_of(page.change)
@@ -225,10 +224,10 @@ def _hash(text: str) -> str:
 def _modified(page: SourcePage) -> int | None:
     """When the page last changed: as its server says, if that is possible; else as the CrawlDb
     has noticed."""
-    said = page.headers.get("last-modified")
-    if said:
+    stated = page.headers.get("last-modified")
+    if stated:
         try:
-            moment = int(parsedate_to_datetime(said).timestamp() * 1000)
+            moment = int(parsedate_to_datetime(stated).timestamp() * 1000)
         except (ValueError, OverflowError, TypeError, IndexError):
             moment = -1
         if 0 <= moment <= page.fetched_ms:

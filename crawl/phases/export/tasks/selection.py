@@ -39,7 +39,7 @@ UNCHANGED = "unchanged"
 _CHANGES: tuple[Change | None, ...] = (None, Change.NEW, Change.CHANGED, Change.GONE)
 """By code; 0 where all pages are exported, whatever they were before."""
 
-_WANTED: dict[str, pa.DataType] = {
+_EXPORTED: dict[str, pa.DataType] = {
     "url": pa.string(),
     "host": pa.string(),
     "time": pa.int64(),
@@ -48,7 +48,7 @@ _WANTED: dict[str, pa.DataType] = {
     "modified_time": TIMESTAMP,
     "score": pa.float32(),
 }
-EXPORTED = RowKind("export wanted", pa.schema(_WANTED))
+EXPORTED = RowKind("export wanted", pa.schema(_EXPORTED))
 """Pages to be exported, sent to the part where their parse lies; pages that are gone, sent to any
 part, with a row of -1."""
 
@@ -104,7 +104,8 @@ def _select_range(
         changes[is_added & ~was_added] = _CHANGES.index(Change.NEW)
         changes[is_added & was_added & ~is_same] = _CHANGES.index(Change.CHANGED)
         is_gone = was_added & ~is_added
-        _send_gone(job, task, now, is_gone, outbox)
+        if is_gone.any():
+            _send_gone(job, task, now, is_gone, outbox)
         counters["gone"] += int(np.count_nonzero(is_gone))
         counters[UNCHANGED] += int(np.count_nonzero(is_added & was_added & is_same))
         is_added = is_added & (changes != 0)
@@ -116,8 +117,10 @@ def _select_range(
     pages = now.newest.pages.filter(mask)
     stored = now.stored.filter(mask)
     parsed = [pages[name] for name in ("url", "host", "time", "row")]
-    known = [stored[name] for name in ("modified_time", "score")]
-    table = pa.table([*parsed, pa.array(changes[is_added]), *known], schema=EXPORTED.schema)
+    stored_columns = [stored[name] for name in ("modified_time", "score")]
+    table = pa.table(
+        [*parsed, pa.array(changes[is_added]), *stored_columns], schema=EXPORTED.schema
+    )
     outbox.send(EXPORTED, table, pages["part"].to_numpy())
 
 
@@ -157,20 +160,12 @@ def _send_gone(
     is_gone: npt.NDArray[np.bool_],
     outbox: Outbox,
 ) -> None:
-    count = int(np.count_nonzero(is_gone))
-    if not count:
-        return
     pages = now.newest.pages.filter(pa.array(is_gone))
-    table = pa.table(
-        [
-            pages["url"],
-            pages["host"],
-            pa.array(now.newest.version[is_gone]),
-            pa.array(np.full(count, -1, dtype=np.int64)),
-            pa.array(np.full(count, _CHANGES.index(Change.GONE), dtype=np.int8)),
-            pa.nulls(count, TIMESTAMP),
-            pa.array(np.zeros(count, dtype=np.float32)),
-        ],
-        schema=EXPORTED.schema,
-    )
+    versions = pa.array(now.newest.version[is_gone])
+    values = (-1, _CHANGES.index(Change.GONE), None, 0.0)
+    columns = [
+        pa.array([value] * len(versions), kind)
+        for value, kind in zip(values, EXPORTED.schema.types[3:], strict=True)
+    ]
+    table = pa.table([pages["url"], pages["host"], versions, *columns], schema=EXPORTED.schema)
     outbox.send_all(EXPORTED, table, task.number % job.now.parts)

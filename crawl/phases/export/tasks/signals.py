@@ -23,7 +23,7 @@ DUPLICATE_N_GRAMS = (5, 6, 7, 8, 9, 10)
 _ENDS = (".", "?", "!", '"', "'", "”", "’", "。", "？", "！", "…", "؟", "।", "։")
 _BULLETS = ("•", "-", "*", "‣", "◦", "–")
 _ELLIPSES = ("...", "…")
-_SHORT_LINE = 30
+_MAX_SHORT_LINE = 30
 _HAS_LETTER = re.compile(r"[^\W\d_]")
 _STOP_WORDS = frozenset(("the", "be", "to", "of", "and", "that", "have", "with"))
 _MAX_WORDS = 200_000
@@ -57,24 +57,24 @@ def signals_of(text: str) -> dict[str, int | float]:
     words = text.split()
     lines = [line for line in text.split("\n") if line.strip()]
     count, line_count = len(words), len(lines)
-    found: dict[str, int | float] = dict.fromkeys(SIGNALS, 0)
-    found["characters"] = len(text)
+    signals: dict[str, int | float] = dict.fromkeys(SIGNALS, 0)
+    signals["characters"] = len(text)
     if not count:
-        return found
-    found["words"] = count
-    found["lines"] = line_count
+        return signals
+    signals["words"] = count
+    signals["lines"] = line_count
     counts = Counter(words)  # most words repeat: what is asked of one is asked once
-    found["mean_word_length"] = _rounded(sum(map(len, words)), count)
-    found["symbol_to_word_ratio"] = _rounded(text.count("#"), count)
-    found["ellipsis_to_word_ratio"] = _rounded(text.count("...") + text.count("…"), count)
-    found["alphabetic_words_share"] = _rounded(_alphabetic(counts), count)
-    found["stop_words"] = len(_STOP_WORDS & counts.keys())
-    _line_shares(found, lines)
-    _repeats(found, "lines", lines, len(text))
+    signals["mean_word_length"] = _rounded(sum(map(len, words)), count)
+    signals["symbol_to_word_ratio"] = _rounded(text.count("#"), count)
+    signals["ellipsis_to_word_ratio"] = _rounded(text.count("...") + text.count("…"), count)
+    signals["alphabetic_words_share"] = _rounded(_alphabetic(counts), count)
+    signals["stop_words"] = len(_STOP_WORDS & counts.keys())
+    _line_shares(signals, lines)
+    _repeats(signals, "lines", lines, len(text))
     paragraphs = [each.lstrip("\n") for each in text.strip().split("\n\n") if each]
-    _repeats(found, "paragraphs", paragraphs, len(text))
-    _n_grams(found, words[:_MAX_WORDS], len(text))
-    return found
+    _repeats(signals, "paragraphs", paragraphs, len(text))
+    _n_grams(signals, words[:_MAX_WORDS], len(text))
+    return signals
 
 
 def _alphabetic(counts: Counter[str]) -> int:
@@ -85,39 +85,33 @@ def _alphabetic(counts: Counter[str]) -> int:
     return plain + sum(counts[word] for word in others if has_letter(word))
 
 
-def _line_shares(found: dict[str, int | float], lines: Sequence[str]) -> None:
-    bullets = ellipses = punctuated = short = 0
-    for line in lines:
-        if line.lstrip().startswith(_BULLETS):
-            bullets += 1
-        if len(line) <= _SHORT_LINE:
-            short += 1
-        end = line.rstrip()
-        if end.endswith(_ENDS):
-            punctuated += 1
-            if end.endswith(_ELLIPSES):
-                ellipses += 1
-    count = len(lines)
-    found["bullet_lines_share"] = _rounded(bullets, count)
-    found["ellipsis_lines_share"] = _rounded(ellipses, count)
-    found["punctuated_lines_share"] = _rounded(punctuated, count)
-    found["short_lines_share"] = _rounded(short, count)
+def _line_shares(signals: dict[str, int | float], lines: Sequence[str]) -> None:
+    ends = [end for line in lines if (end := line.rstrip()).endswith(_ENDS)]
+    for name, part in (
+        ("bullet", sum(line.lstrip().startswith(_BULLETS) for line in lines)),
+        ("ellipsis", sum(end.endswith(_ELLIPSES) for end in ends)),
+        ("punctuated", len(ends)),
+        ("short", sum(len(line) <= _MAX_SHORT_LINE for line in lines)),
+    ):
+        signals[f"{name}_lines_share"] = _rounded(part, len(lines))
 
 
 def _rounded(part: float, whole: float) -> float:
     return round(part / whole, 4) if whole else 0.0
 
 
-def _repeats(found: dict[str, int | float], name: str, pieces: Sequence[str], length: int) -> None:
+def _repeats(
+    signals: dict[str, int | float], name: str, pieces: Sequence[str], length: int
+) -> None:
     unique = set(pieces)
     if len(unique) == len(pieces):
         return
     characters = sum(map(len, pieces)) - sum(map(len, unique))
-    found[f"duplicate_{name}_share"] = _rounded(len(pieces) - len(unique), len(pieces))
-    found[f"duplicate_{name}_characters_share"] = _rounded(characters, length)
+    signals[f"duplicate_{name}_share"] = _rounded(len(pieces) - len(unique), len(pieces))
+    signals[f"duplicate_{name}_characters_share"] = _rounded(characters, length)
 
 
-def _n_grams(found: dict[str, int | float], words: Sequence[str], length: int) -> None:
+def _n_grams(signals: dict[str, int | float], words: Sequence[str], length: int) -> None:
     """Shares of the characters that are in the most frequent n-gram, and in repeated ones."""
     numbers = dict(zip(dict.fromkeys(words), itertools.count(), strict=False))
     ids = np.fromiter(map(numbers.__getitem__, words), np.int64, len(words))
@@ -129,7 +123,7 @@ def _n_grams(found: dict[str, int | float], words: Sequence[str], length: int) -
             return
         if not repeats:  # then no longer one does either, and of the top ones the first counts
             if n in TOP_N_GRAMS:
-                found[f"top_{n}_gram_share"] = _rounded(int(ends[n]) + n - 1, length)
+                signals[f"top_{n}_gram_share"] = _rounded(int(ends[n]) + n - 1, length)
             continue
         following = grams[:-1] * len(numbers) + ids[n - 1 :]
         _, first, grams, counts = np.unique(
@@ -137,10 +131,10 @@ def _n_grams(found: dict[str, int | float], words: Sequence[str], length: int) -
         )
         repeats = len(counts) < len(grams)
         if n in TOP_N_GRAMS:
-            found[f"top_{n}_gram_share"] = _top(first, counts, ends, n, length)
+            signals[f"top_{n}_gram_share"] = _top(first, counts, ends, n, length)
         if n in DUPLICATE_N_GRAMS and repeats:
             repeated = _duplicate_characters(grams, ends, n)
-            found[f"duplicate_{n}_grams_share"] = _rounded(repeated, length)
+            signals[f"duplicate_{n}_grams_share"] = _rounded(repeated, length)
 
 
 def _top(
@@ -154,14 +148,14 @@ def _top(
 
 def _duplicate_characters(grams: npt.NDArray[Any], ends: npt.NDArray[Any], n: int) -> int:
     """Characters of n-grams that were there before; those that overlap count once."""
-    seen: set[int] = set()
+    earlier: set[int] = set()
     repeated = at = 0
     values: list[int] = grams.tolist()
     while at < len(values):
-        if values[at] in seen:
+        if values[at] in earlier:
             repeated += int(ends[at + n] - ends[at])
             at += n
         else:
-            seen.add(values[at])
+            earlier.add(values[at])
             at += 1
     return repeated

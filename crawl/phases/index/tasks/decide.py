@@ -51,8 +51,8 @@ class ShardTask:
 
     @property
     def rows(self) -> int:
-        known = self.ledger.rows if self.ledger else 0
-        return known + sum(file.rows for file in (*self.crawldb, *self.kept_out))
+        ledger_rows = self.ledger.rows if self.ledger else 0
+        return ledger_rows + sum(file.rows for file in (*self.crawldb, *self.kept_out))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,8 +155,8 @@ def _newest(rows: pa.Table) -> Newest:
         places[group[here]] = here  # rows are in order: the last one stays
     fetch, parse = last[FETCH_KEY], last[PARSE_KEY]
     has_parse = parse >= 0
-    chosen = np.where(has_parse, parse, fetch)
-    pages = rows.take(chosen)
+    rows_of_pages = np.where(has_parse, parse, fetch)
+    pages = rows.take(rows_of_pages)
     status = numbers(rows["status"], np.int8)
     time = numbers(rows["time"], np.int64)
     # a document inside a page has no fetch of its own: it came with the page's
@@ -169,32 +169,32 @@ def _newest(rows: pa.Table) -> Newest:
         has_parse,
         has_parse & (status[parse] == 1),
         has_parse & numbers(rows["noindex"], np.bool_)[parse],
-        np.maximum(time[chosen], np.where(fetch >= 0, time[fetch], 0)),
+        np.maximum(time[rows_of_pages], np.where(fetch >= 0, time[fetch], 0)),
         np.where(fetch >= 0, numbers(rows["score"], np.float32)[fetch], 0).astype(np.float32),
     )
 
 
 def numbers(column: Any, kind: Any) -> npt.NDArray[Any]:
-    found: npt.NDArray[Any] = (
+    values: npt.NDArray[Any] = (
         column.to_numpy(zero_copy_only=False) if isinstance(column, pa.Array) else column.to_numpy()
     )
-    return found.astype(kind)
+    return values.astype(kind)
 
 
 def _stored(job: DecideJob, task: ShardTask, urls: pa.Array[Any]) -> pa.Table:
     """The CrawlDb's record of each URL; nulls, and a status of 0, where it has none."""
-    found: list[pa.Table] = []
+    tables: list[pa.Table] = []
     owners = [np.zeros(0, dtype=np.int64)]
     paths = (file.path for file in task.crawldb)
     for rows, places in matching_rows(job.crawldb, paths, urls, DATUM) if job.crawldb else ():
-        found.append(rows)
+        tables.append(rows)
         owners.append(places)
     schema = pa.schema([CRAWLDB.schema.field(name).with_nullable(True) for name in DATUM])
-    table = pa.concat_tables([schema.empty_table(), *(rows.cast(schema) for rows in found)])
+    table = pa.concat_tables([schema.empty_table(), *(rows.cast(schema) for rows in tables)])
     place = np.full(len(urls), -1, dtype=np.int64)
     place[np.concatenate(owners)] = np.arange(table.num_rows)
-    chosen: Any = pa.array(place, mask=place < 0)
-    records = table.take(chosen)
+    rows_of_urls: Any = pa.array(place, mask=place < 0)
+    records = table.take(rows_of_urls)
     status = fill_null(records["status"], 0)
     return records.set_column(DATUM.index("status"), schema.field("status"), status)
 

@@ -44,7 +44,7 @@ from crawl.tables.bucket_files import BucketTarget
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
 
-_WANTED: dict[str, pa.DataType] = {
+_REQUESTED: dict[str, pa.DataType] = {
     "url": pa.string(),
     "host": pa.string(),
     "version": pa.int64(),
@@ -52,7 +52,7 @@ _WANTED: dict[str, pa.DataType] = {
     **{name: CRAWLDB.schema.field(name).type for name in DATUM},
     "inlinks": INLINKS,
 }
-WANTED = RowKind("index wanted", pa.schema(_WANTED))
+REQUESTED = RowKind("index wanted", pa.schema(_REQUESTED))
 """Pages to be indexed, sent to the part where their parse lies."""
 
 _DELETED: dict[str, pa.DataType] = {"url": pa.string(), "host": pa.string(), "version": pa.int64()}
@@ -95,10 +95,10 @@ def decide_shard(
                 )
                 rows = rows.filter(pc.is_in(rows["url"], asked))
             if rows.num_rows:
-                kept, over = _decide_range(job, task, rows, returning, outbox, counters)
+                kept_out, over = _decide_range(job, task, rows, returning, outbox, counters)
             else:
-                kept = over = INDEX_KEPT_OUT.schema.empty_table()
-            notes.merge(keys.end, kept, over)
+                kept_out = over = INDEX_KEPT_OUT.schema.empty_table()
+            notes.merge(keys.end, kept_out, over)
     return ShardResult(counters, notes.files)
 
 
@@ -119,28 +119,30 @@ def _decide_range(
     counters["returned"] += int(np.count_nonzero(decided.is_added & (deletion_version >= 0)))
     newest = replace(newest, version=np.maximum(newest.version, deletion_version))
     _send(job.pages, task, newest, decided.stored, decisions, outbox)
-    known = pa.table({"url": newest.pages["url"], "version": pa.array(newest.version)})
-    over = known.filter(pa.array(decisions.is_by_parse))
-    return _kept(job, task, newest, decisions), over
+    versions = pa.table({"url": newest.pages["url"], "version": pa.array(newest.version)})
+    over = versions.filter(pa.array(decisions.is_by_parse))
+    return _kept_out_pages(job, task, newest, decisions), over
 
 
-def _kept(job: IndexDecideJob, task: ShardTask, newest: Newest, decisions: Decisions) -> pa.Table:
+def _kept_out_pages(
+    job: IndexDecideJob, task: ShardTask, newest: Newest, decisions: Decisions
+) -> pa.Table:
     """The pages that only their state keeps out, as far as it is known where their parse lies."""
     pages = newest.pages
     here = decisions.is_by_state & newest.has_parse & newest.is_parsed
-    found = pages.select(["url", "host", "segment"]).filter(pa.array(here))
-    names = pa.array(job.names, pa.string()).take(found["segment"])
-    found = kept_rows(found["url"], found["host"], pa.array(newest.version[here]), names)
+    parsed = pages.select(["url", "host", "segment"]).filter(pa.array(here))
+    names = pa.array(job.names, pa.string()).take(parsed["segment"])
+    kept_out = kept_rows(parsed["url"], parsed["host"], pa.array(newest.version[here]), names)
     gone = decisions.is_by_state & ~here & (decisions.actions == int(Action.DELETE))
     if task.ledger is None or not gone.any():
-        return found
+        return kept_out
     urls = as_array(pages["url"].filter(pa.array(gone)))
-    known = ledger_urls(job.target.folder, task.ledger, only=urls)
-    places = pc.index_in(as_array(known["url"]), value_set=urls)
+    rows = ledger_urls(job.target.folder, task.ledger, only=urls)
+    places = pc.index_in(as_array(rows["url"]), value_set=urls)
     versions = pa.array(newest.version[gone]).take(places)
     hosts = pages["host"].filter(pa.array(gone)).take(places)
-    indexed = kept_rows(known["url"], hosts, versions, known["segment"])
-    return pa.concat_tables([found, indexed.filter(pc.field("segment") != "")])
+    indexed = kept_rows(rows["url"], hosts, versions, rows["segment"])
+    return pa.concat_tables([kept_out, indexed.filter(pc.field("segment") != "")])
 
 
 def _send(
@@ -157,10 +159,10 @@ def _send(
     if gone.num_rows:
         outbox.send_all(DELETED, gone, task.number % job.parts)
     added = pa.array(decisions.actions == int(Action.ADD))
-    wanted = pages.filter(added)
-    if not wanted.num_rows:
+    requests = pages.filter(added)
+    if not requests.num_rows:
         return
-    urls = as_array(wanted["url"])
+    urls = as_array(requests["url"])
     if job.inlinks is None:
         inlinks: pa.Array[Any] = pa.array([[]] * len(urls), INLINKS)
     else:
@@ -169,6 +171,6 @@ def _send(
     if job.crawldb is None:
         scores = pa.array(newest.score).filter(added)
         records = records.set_column(DATUM.index("score"), records.field("score"), scores)
-    places = [wanted["url"], wanted["host"], versions.filter(added), wanted["row"]]
-    table = pa.table([*places, *records.columns, inlinks], schema=WANTED.schema)
-    outbox.send(WANTED, table, numbers(wanted["part"], np.int32))
+    places = [requests["url"], requests["host"], versions.filter(added), requests["row"]]
+    table = pa.table([*places, *records.columns, inlinks], schema=REQUESTED.schema)
+    outbox.send(REQUESTED, table, numbers(requests["part"], np.int32))

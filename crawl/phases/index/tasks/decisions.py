@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
@@ -49,22 +50,16 @@ class PageFacts:
 _AWAY = (Status.FETCH_GONE, Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 
 
-def _never(rules: IndexRules) -> bool:
-    return False
-
-
-def _if_gone(rules: IndexRules) -> bool:
-    return rules.delete_gone
-
-
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line of the table: where it holds, the page is skipped, or deleted if the rules say so."""
 
     reason: str
     holds: Callable[[PageFacts, IndexRules], Mask]
-    deletes: Callable[[IndexRules], bool] = _never
+    deletes: Callable[[IndexRules], bool] = lambda _: False
 
+
+_if_gone = attrgetter("delete_gone")
 
 TABLE: tuple[Line, ...] = (
     Line("noindex", lambda facts, _: facts.is_noindex, lambda rules: rules.delete_noindex),
@@ -130,14 +125,14 @@ class Decisions:
 
     def counts(self) -> dict[str, int]:
         """How many pages each line skipped (`skipped.gone`) or deletes (`deleted.gone`)."""
-        found: dict[str, int] = {}
+        counts: dict[str, int] = {}
         for number, line in enumerate(TABLE):
             decided = self.lines == number
             for action, word in ((Action.SKIP, "skipped"), (Action.DELETE, "deleted")):
                 count = int(np.count_nonzero(decided & (self.actions == int(action))))
                 if count:
-                    found[f"{word}.{line.reason}"] = count
-        return found
+                    counts[f"{word}.{line.reason}"] = count
+        return counts
 
 
 def decide(facts: PageFacts, rules: IndexRules) -> Decisions:

@@ -31,12 +31,7 @@ from crawl.phases.index.tasks.documents import DOCUMENTS, packed_document, unpac
 from crawl.phases.index.tasks.ledger import known_writers, ledger_of
 from crawl.phases.index.tasks.matching import beside_stored
 from crawl.phases.index.tasks.outputs import ShardOutput
-from crawl.phases.index.tasks.sent_notes import (
-    UNKNOWN,
-    SentNotes,
-    UnsettledUrls,
-    ledger_rows,
-)
+from crawl.phases.index.tasks.sent_notes import UNKNOWN, SentNotes, UnsettledUrls, ledger_rows
 from crawl.phases.index.tasks.shard_place import ShardPlace
 from crawl.phases.index.tasks.writers import WriterSpec
 from crawl.storage.folder import Folder
@@ -103,32 +98,34 @@ def deliver_shard(job: DeliverJob, task: DeliverTask, received: Received) -> Del
     documents: dict[str, int] = {}
     refused: dict[str, tuple[str, str]] = {}
     active = {spec.id: spec for spec in job.writers}
+
+    def write(tables: Iterable[pa.Table]) -> int:
+        count = 0
+        for rows in tables:
+            ledger.write(rows)
+            count += rows.num_rows
+        return count
+
     try:
-        known = known_writers(job.target.folder, task.ledger)
+        writers = known_writers(job.target.folder, task.ledger)
     except StorageError:
         if not job.rebuild or not set(outputs) <= set(active):
             raise
         # a ledger that is damaged is made anew too
-        known, task = set(), replace(task, ledger=None)
+        writers, task = set(), replace(task, ledger=None)
         counters[LEDGER_LOST] += 1
     with BucketWriter(job.target, task.number) as ledger:
-        for writer in sorted({*active, *known}):
-            spec = active.get(writer)
-            if spec is None:
-                for rows in ledger_of(job.target.folder, task.ledger, writer):
-                    ledger.write(rows)
-                    documents[writer] = documents.get(writer, 0) + rows.num_rows
+        for writer in sorted({*active, *writers}):
+            if writer not in active:
+                documents[writer] = write(ledger_of(job.target.folder, task.ledger, writer))
                 continue
-            delivery = _Delivery(job, task, spec, counters)
+            delivery = _Delivery(job, task, active[writer], counters)
             try:
-                for rows in delivery.merged(received):
-                    ledger.write(rows)
-                    documents[writer] = documents.get(writer, 0) + rows.num_rows
+                documents[writer] = write(delivery.merged(received))
                 output = delivery.close()
             except BaseException:
                 delivery.abort()
                 raise
-            documents.setdefault(writer, 0)
             if delivery.refused is not None:
                 refused[writer] = delivery.refused
             outputs.pop(writer, None)
@@ -163,7 +160,7 @@ class _Delivery:
         base = None if self._begins_anew else task.outputs.get(spec.id)
         self._place = ShardPlace(task.number, job.folders[spec.id], *(base or (None, None)))
         self._opened: ShardWriter | None = None
-        self._kept = 0
+        self._to_keep = 0
         """How many documents stay that the writer has not been asked to keep yet."""
         self._notes = SentNotes(job.folders[spec.id], job.job, job.shards, task.number)
         self._to_note: list[pa.Table] = []
@@ -192,7 +189,7 @@ class _Delivery:
 
     def _merge(self, group: pa.Table, arrived: pa.Table) -> pa.Table:
         if not arrived.num_rows and not self._job.rebuild:
-            self._kept += group.num_rows
+            self._to_keep += group.num_rows
             return group
         if self._job.rebuild:
             self._to_note.append(group.select(["url", "version"]))
@@ -212,7 +209,7 @@ class _Delivery:
             document = self._document(url, version, body)
             if is_there and version < versions[place]:
                 self._count("older")
-                self._kept += 1
+                self._to_keep += 1
             elif document is None:
                 if is_there:
                     self._delete(url, version)
@@ -224,7 +221,7 @@ class _Delivery:
                 digest = _digest(document)
                 if is_there and digest == digests[place] and not self._job.rebuild:
                     self._count("unchanged")
-                    self._kept += 1
+                    self._to_keep += 1
                 else:
                     self._count("updated" if is_there else "added")
                     self._open().add(document, replaces=is_there)
@@ -234,10 +231,10 @@ class _Delivery:
             place += is_there
         self._pass(urls, versions, stays, place, len(urls))
         added = self._taken(added, urls, versions, segments)
-        kept = group.filter(pa.array(stays))
+        survivors = group.filter(pa.array(stays))
         if not added:
-            return kept
-        return pa.concat_tables([kept, self._rows(added)]).sort_by("url")
+            return survivors
+        return pa.concat_tables([survivors, self._rows(added)]).sort_by("url")
 
     def _taken(
         self, added: list[_Entry], urls: list[str], versions: list[Any], segments: list[str]
@@ -252,22 +249,22 @@ class _Delivery:
             return added
         if self.refused is None:
             self.refused = next(iter(answer.refused.items()))
-        found: list[_Entry] = []
+        entries: list[_Entry] = []
         for entry in added:
             if entry.url not in answer.refused:
-                found.append(entry)
+                entries.append(entry)
                 continue
             place = bisect_left(urls, entry.url)
             is_there = place < len(urls) and urls[place] == entry.url
             self._counters[f"{self._spec.id}.{'updated' if is_there else 'added'}"] -= 1
             if is_there:
-                found.append(_Entry(entry.url, versions[place], UNKNOWN, segments[place]))
-        return found
+                entries.append(_Entry(entry.url, versions[place], UNKNOWN, segments[place]))
+        return entries
 
     def _pass(self, urls: list[str], versions: list[Any], stays: Any, start: int, end: int) -> None:
         """Documents of which nothing arrived."""
         if not self._job.rebuild:
-            self._kept += end - start
+            self._to_keep += end - start
             return
         for number in range(start, end):
             self._delete(urls[number], versions[number])
@@ -301,9 +298,9 @@ class _Delivery:
                 if rows.num_rows:
                     self._notes.write(rows)
         self._to_note = []
-        if self._kept and self._keeps_files:
-            self._opened.keep(self._kept)
-        self._kept = 0
+        if self._to_keep and self._keeps_files:
+            self._opened.keep(self._to_keep)
+        self._to_keep = 0
         return self._opened
 
     def _count(self, what: str) -> None:

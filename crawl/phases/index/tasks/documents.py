@@ -9,7 +9,7 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from crawl.model.builders import columns
+from crawl.model.builders import table_of_rows
 from crawl.model.documents import FieldValue, IndexDocument
 from crawl.storage.layout import bucket_of
 from crawl.tables.exchange import Outbox, RowKind
@@ -68,9 +68,6 @@ class DocumentSender:
 
     def flush(self) -> None:
         """Sends what is left; to be called at the end."""
-        if not self._rows:
-            return
-        arrays = columns(self._rows, DOCUMENTS.schema.types)
-        table = pa.Table.from_arrays(arrays, schema=DOCUMENTS.schema)
+        table = table_of_rows(self._rows, DOCUMENTS.schema)
         self._outbox.send(DOCUMENTS, table, np.array(self._destinations, dtype=np.int32))
         self._rows, self._destinations, self._size = [], [], 0

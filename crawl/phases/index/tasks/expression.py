@@ -15,6 +15,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from operator import ge, gt, le, lt
 from typing import Any, NamedTuple
 
@@ -37,11 +38,10 @@ _TOKEN = re.compile(
     re.VERBOSE,
 )
 _KEYWORDS = frozenset(["and", "or", "not", "in", "is", "null", "like", "true", "false", "between"])
-_ORDERS: dict[str, Callable[[Any, Any], bool]] = {"<": lt, "<=": le, ">": gt, ">=": ge}
-_LONGEST = 10_000
+_MAX_CHARACTERS = 10_000
 _SHOWN = 200
 """Characters of a condition, in a message."""
-_DEEPEST = 50
+_MAX_DEPTH = 50
 
 
 class _Token(NamedTuple):
@@ -74,24 +74,21 @@ class Expression:
 
 class _Reader:
     def __init__(self, text: str) -> None:
-        if len(text) > _LONGEST:
-            raise ValueError(f"it has more than {_LONGEST:,} characters")
+        if len(text) > _MAX_CHARACTERS:
+            raise ValueError(f"it has more than {_MAX_CHARACTERS:,} characters")
         self._tokens = list(_tokens(text))
         self._place = 0
         self._depth = 0
 
     def condition(self) -> Condition:
-        found = self._either()
+        condition = self._either()
         self._expect("end", "")
-        return found
+        return condition
 
     def _either(self) -> Condition:
-        return self._chain("or", self._both, decides=True)
+        return self._chain("or", lambda: self._chain("and", self._negated, False), True)
 
-    def _both(self) -> Condition:
-        return self._chain("and", self._negated, decides=False)
-
-    def _chain(self, word: str, part: Callable[[], Condition], *, decides: bool) -> Condition:
+    def _chain(self, word: str, part: Callable[[], Condition], decides: bool) -> Condition:
         conditions = [part()]
         while self._accept("word", word):
             conditions.append(part())
@@ -99,7 +96,7 @@ class _Reader:
 
     def _negated(self) -> Condition:
         self._depth += 1
-        if self._depth > _DEEPEST:
+        if self._depth > _MAX_DEPTH:
             raise ValueError("it is nested too deeply")
         try:
             if self._accept("word", "not"):
@@ -115,38 +112,29 @@ class _Reader:
     def _comparison(self) -> Condition:
         name = self._field()
         if self._accept("word", "is"):
-            wanted = not self._accept("word", "not")
+            is_null = not self._accept("word", "not")
             self._expect("word", "null")
-            return lambda fields: (fields.get(name) is None) is wanted
+            return lambda fields: (fields.get(name) is None) is is_null
         is_negated = self._accept("word", "not")
         if self._accept("word", "like"):
-            found = _compared(name, _like(str(self._literal())))
-        elif self._accept("word", "in"):
+            return _compared(name, _like(str(self._literal())), is_negated)
+        if self._accept("word", "in"):
             values = self._list()
-            found = _compared(name, lambda value: any(_equal(value, each) for each in values))
-        elif self._accept("word", "between"):
+            return _compared(name, lambda each: any(_equal(each, v) for v in values), is_negated)
+        if self._accept("word", "between"):
             low = self._literal()
             self._expect("word", "and")
             high = self._literal()
-            found = _compared(
-                name, lambda value: _ordered(low, value, "<=") and _ordered(value, high, "<=")
+            return _compared(
+                name, lambda each: _ordered(le, low, each) and _ordered(le, each, high), is_negated
             )
-        elif is_negated:
+        if is_negated:
             raise ValueError("LIKE, IN or BETWEEN must follow NOT")
-        else:
-            found = self._sign(name)
-        return _negation(found) if is_negated else found
-
-    def _sign(self, name: str) -> Condition:
         kind, sign = self._next()
         if kind != "sign" or sign in "(),":
             raise ValueError(f"a comparison must follow {name!r}, not {sign or 'the end'!r}")
-        value = self._literal()
-        if sign in ("=", "=="):
-            return _compared(name, lambda each: _equal(each, value))
-        if sign in ("!=", "<>"):
-            return _negation(_compared(name, lambda each: _equal(each, value)))
-        return _compared(name, lambda each: _ordered(each, value, sign))
+        holds, value = _SIGNS.get(sign, _equal), self._literal()
+        return _compared(name, lambda each: holds(each, value), sign in ("!=", "<>"))
 
     def _list(self) -> list[FieldValue]:
         self._expect("sign", "(")
@@ -201,11 +189,8 @@ def _tokens(text: str) -> Iterator[_Token]:
         kind = str(match.lastgroup)
         value = match[kind]
         if kind == "text":
-            yield _Token("text", value[1:-1].replace("''", "'"))
-        elif kind == "quoted":
-            yield _Token("field", value[1:-1])
-        else:
-            yield _Token(kind, value)
+            value = value[1:-1].replace("''", "'")
+        yield _Token("field", value[1:-1]) if kind == "quoted" else _Token(kind, value)
     yield _Token("end", "")
 
 
@@ -227,12 +212,13 @@ def _negation(condition: Condition) -> Condition:
     return negated
 
 
-def _compared(name: str, holds: Callable[[FieldValue], bool]) -> Condition:
+def _compared(name: str, holds: Callable[[FieldValue], bool], is_negated: bool) -> Condition:
     def compared(fields: Fields) -> Answer:
         value = fields.get(name)
         if value is None:
             return None
-        return any(map(holds, value)) if isinstance(value, list) else holds(value)
+        answer = any(map(holds, value)) if isinstance(value, list) else holds(value)
+        return answer != is_negated
 
     return compared
 
@@ -249,12 +235,18 @@ def _equal(value: FieldValue, other: FieldValue) -> bool:
     return str(value) == str(other)
 
 
-def _ordered(value: FieldValue, other: FieldValue, sign: str) -> bool:
+def _ordered(compared: Callable[[Any, Any], bool], value: FieldValue, other: FieldValue) -> bool:
     """A number is compared with a number, anything else as text."""
-    compared = _ORDERS[sign]
     if _is_number(value) and _is_number(other):
         return compared(value, other)
     return compared(str(value), str(other))
+
+
+_SIGNS: dict[str, Callable[[FieldValue, FieldValue], bool]] = {
+    sign: partial(_ordered, compared)
+    for sign, compared in (("<", lt), ("<=", le), (">", gt), (">=", ge))
+}
+"""All others ask whether two values are equal."""
 
 
 def _like(pattern: str) -> Callable[[FieldValue], bool]:
@@ -273,10 +265,10 @@ def _like(pattern: str) -> Callable[[FieldValue], bool]:
             return False
         place = first.end()
         for piece in pieces[1:-1]:
-            found = piece.search(text, place)
-            if found is None:
+            match = piece.search(text, place)
+            if match is None:
                 return False
-            place = found.end()
+            place = match.end()
         start = len(text) - len(pattern.rpartition("%")[2])
         return start >= place and pieces[-1].fullmatch(text, start) is not None
 

@@ -57,14 +57,14 @@ class DocumentMaker:
         document.fields["boost"] = document.boost
         for name, plugin in self._filters:
             try:
-                found = plugin.filter(document, page)
-                if found is not None and not isinstance(found, IndexDocument):
-                    raise TypeError(f"a document, not {type(found).__name__}")
+                result = plugin.filter(document, page)
+                if result is not None and not isinstance(result, IndexDocument):
+                    raise TypeError(f"a document, not {type(result).__name__}")
             except Exception:
                 counters[f"plugin_errors.indexingfilter.{name}"] += 1
                 continue
-            if found is None:
+            if result is None:
                 counters[f"indexing_filters_dropped.{name}"] += 1
                 return None
-            document = found
+            document = result
         return document

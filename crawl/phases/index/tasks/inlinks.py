@@ -50,21 +50,21 @@ class InlinkSource:
         """The links to each of the URLs, which are all of one shard and differ."""
         shared = gcd(shards, self.buckets)
         paths = [path for bucket, path in self.paths if bucket % shared == shard % shared]
-        owners, found = [np.zeros(0, dtype=np.int64)], []
+        owners, tables = [np.zeros(0, dtype=np.int64)], []
         for links, places in matching_rows(self.folder, paths, urls, [FROM, ANCHOR]):
             owners.append(places)
-            found.append(links)
-        return self._listed(np.concatenate(owners), found, len(urls))
+            tables.append(links)
+        return self._listed(np.concatenate(owners), tables, len(urls))
 
-    def _listed(self, owners: Any, found: list[pa.Table], count: int) -> pa.Array[Any]:
-        if not found:
+    def _listed(self, owners: Any, tables: list[pa.Table], count: int) -> pa.Array[Any]:
+        if not tables:
             return pa.array([[]] * count, INLINKS)
         order = np.argsort(owners, kind="stable")
         owners = owners[order]
         starts = np.searchsorted(owners, owners, side="left")
-        kept = np.arange(len(owners)) - starts < self.most
-        links = pa.concat_tables(found).take(order[kept])
-        sizes = np.bincount(owners[kept], minlength=count)
+        is_shown = np.arange(len(owners)) - starts < self.most
+        links = pa.concat_tables(tables).take(order[is_shown])
+        sizes = np.bincount(owners[is_shown], minlength=count)
         offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int32)
         anchors = fill_null(as_array(links[ANCHOR]), "")
         values = pa.StructArray.from_arrays(

@@ -77,23 +77,23 @@ class KeptOutNotes:
         self.files = noted
         """The shard's files: after the block, those that are to be published."""
 
-    def merge(self, end: str | None, kept: pa.Table, over: pa.Table) -> None:
+    def merge(self, end: str | None, pages: pa.Table, over: pa.Table) -> None:
         """Goes on to a URL, or to the end: `kept` are rows of pages that are kept out, each URL
         once, `over` the URLs and versions of those of which that can no longer be said. What is
         noted of a later version stays."""
-        kept = kept.sort_by("url").combine_chunks()
+        pages = pages.sort_by("url").combine_chunks()
         schema = INDEX_KEPT_OUT.schema
-        for group, beside in beside_stored(self._stored, end, kept, schema):
+        for group, beside in beside_stored(self._stored, end, pages, schema):
             self._write(group, beside, over)
 
-    def _write(self, group: pa.Table, kept: pa.Table, over: pa.Table) -> None:
+    def _write(self, group: pa.Table, pages: pa.Table, over: pa.Table) -> None:
         is_over = latest(group, over) >= group["version"].to_numpy()
-        is_replaced = latest(group, kept) >= group["version"].to_numpy()
-        is_old = latest(kept, group) > kept["version"].to_numpy()
+        is_replaced = latest(group, pages) >= group["version"].to_numpy()
+        is_old = latest(pages, group) > pages["version"].to_numpy()
         rows = pa.concat_tables(
-            [group.filter(pa.array(~is_over & ~is_replaced)), kept.filter(pa.array(~is_old))]
+            [group.filter(pa.array(~is_over & ~is_replaced)), pages.filter(pa.array(~is_old))]
         )
-        rows = rows.sort_by("url").combine_chunks() if kept.num_rows else rows
+        rows = rows.sort_by("url").combine_chunks() if pages.num_rows else rows
         self._changed = self._changed or not rows.equals(group)
         self._writer.write(rows.cast(INDEX_KEPT_OUT.schema))
 
@@ -112,10 +112,10 @@ class KeptOutNotes:
 def latest(rows: pa.Table, others: pa.Table) -> npt.NDArray[np.int64]:
     """The version that others have of each row's URL; -1 where they have none."""
     places = pc.index_in(as_array(rows["url"]), value_set=as_array(others["url"]))
-    found: npt.NDArray[np.int64] = fill_null(
+    versions: npt.NDArray[np.int64] = fill_null(
         as_array(others["version"]).take(places), -1
     ).to_numpy()
-    return found
+    return versions
 
 
 def kept_rows(urls: Any, hosts: Any, versions: Any, segments: Any) -> pa.Table:

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.counters import Counters
-from crawl.model.arrow import as_array, fill_null
+from crawl.model.arrow import as_array, fill_null, optional_schema
 from crawl.model.parse import ParseStatus
 from crawl.model.status import Status
 from crawl.storage.folder import Folder
@@ -30,35 +30,27 @@ from crawl.urls.hosts import hosts_of
 FETCH_KEY, PARSE_KEY = 0, 1
 """What a row tells of: a fetch, or a parse."""
 
-_KEY_TYPES: dict[str, pa.DataType] = {
-    "url": pa.string(),
-    "host": pa.string(),
-    "kind": pa.int8(),
-    "time": pa.int64(),
-    "segment": pa.int32(),
-    "part": pa.int32(),
-    "row": pa.int64(),
-    "status": pa.int8(),
-    "noindex": pa.bool_(),
-    "score": pa.float32(),
-    "signature": pa.binary(),
-}
-KEYS = RowKind("index keys", pa.schema(_KEY_TYPES))
+_SCHEMA = optional_schema(
+    {
+        "url": pa.string(),
+        "host": pa.string(),
+        "kind": pa.int8(),
+        "time": pa.int64(),
+        "segment": pa.int32(),
+        "part": pa.int32(),
+        "row": pa.int64(),
+        "status": pa.int8(),
+        "noindex": pa.bool_(),
+        "score": pa.float32(),
+        "signature": pa.binary(),
+    }
+)
+KEYS = RowKind("index keys", _SCHEMA)
 """`status` is a fetch's code, or of a parse 1 where it succeeded; `part` and `row` say where a
 parse lies; `signature` is a parse's, where it is asked for."""
 
-_SETTLED = pa.array(
-    [
-        int(status)
-        for status in (
-            Status.FETCH_SUCCESS,
-            Status.FETCH_REDIR_TEMP,
-            Status.FETCH_REDIR_PERM,
-            Status.FETCH_GONE,
-        )
-    ],
-    pa.int8(),
-)
+_REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
+_SETTLED = pa.array(map(int, (Status.FETCH_SUCCESS, *_REDIRECTS, Status.FETCH_GONE)), pa.int8())
 """Fetches that say what the page is now. One that found it not modified leaves it as the one
 before it found it, and so does one that is to be tried again."""
 
@@ -98,8 +90,8 @@ KeysTask = SegmentPart | FetchFile
 
 @dataclass(frozen=True, slots=True)
 class KeysJob:
-    """The sending of what segments have of URLs: to how many shards, and whether signatures are
-    sent along."""
+    """The sending of what segments have of URLs: to how many shards, and whether signatures go
+    along."""
 
     shards: int
     signatures: bool = False
@@ -161,11 +153,11 @@ def fetch_files_of(segments: Iterable[Segment]) -> list[FetchFile]:
 
 def _by_part(segment: Segment, table: str) -> dict[int, list[tuple[str, int]]]:
     manifest = segment.manifest(table)
-    found: dict[int, list[tuple[str, int]]] = {}
+    files: dict[int, list[tuple[str, int]]] = {}
     for file in manifest.files if manifest else ():
         if file.rows:
-            found.setdefault(file.part, []).append((file.path, file.rows))
-    return found
+            files.setdefault(file.part, []).append((file.path, file.rows))
+    return files
 
 
 def send_keys(job: KeysJob, task: KeysTask, outbox: Outbox) -> Counters:
@@ -224,14 +216,12 @@ def _parses(part: SegmentPart, counters: Counters, signatures: bool) -> Iterator
                 first += count
 
 
-def _keys(count: int, **given: Any) -> pa.Table:
+def _keys(count: int, **values: Any) -> pa.Table:
     """A table of keys; what is not given is 0, or null."""
     columns = []
     for field in KEYS.schema:
-        value = given.get(field.name, 0)
-        if field.name == "signature" and field.name not in given:
-            value = pa.nulls(count, field.type)
-        if isinstance(value, int):
-            value = pa.repeat(pa.scalar(value).cast(field.type), count)
+        value = values.get(field.name, None if field.name == "signature" else 0)
+        if value is None or isinstance(value, int):
+            value = pa.nulls(count) if value is None else pa.repeat(pa.scalar(value), count)
         columns.append(value.cast(field.type))
-    return pa.Table.from_arrays(columns, schema=KEYS.schema)
+    return pa.table(columns, schema=KEYS.schema)

@@ -39,10 +39,10 @@ def beside_stored(
     """The stored row groups below a URL, each with those of the rows, which are in the order of
     URLs, that belong beside it; what is behind the last group comes with an empty one."""
     urls = strings(rows["url"])
-    done = 0
+    begin = 0
     for group in stored.below(end):
-        until = bisect_right(urls, str(group["url"][group.num_rows - 1].as_py()), done)
-        yield group, rows.slice(done, until - done)
-        done = until
-    if done < len(urls):
-        yield schema.empty_table(), rows.slice(done)
+        last = bisect_right(urls, str(group["url"][group.num_rows - 1].as_py()), begin)
+        yield group, rows.slice(begin, last - begin)
+        begin = last
+    if begin < len(urls):
+        yield schema.empty_table(), rows.slice(begin)

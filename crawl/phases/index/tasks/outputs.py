@@ -18,9 +18,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import combinations
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from crawl.errors import NoSnapshot, UsageError
+import msgspec
+
+from crawl.errors import UsageError
 from crawl.hints import command
 from crawl.model.derived_tables import INDEX
 from crawl.phases.index.tasks.writers import WriterSpec
@@ -64,35 +66,22 @@ class WriterOutput:
         """How many documents it has."""
         return sum(self.documents.values())
 
-    def as_note(self) -> dict[str, Any]:
-        sums = {number: [each.bytes, each.crc] for number, each in self.sums.items()}
+    @property
+    def names(self) -> list[str]:
+        """Its files or folders, in the order of the shards."""
+        return [name for _, name in sorted(self.shards.items())]
+
+    @property
+    def by_shard(self) -> dict[int, ShardOutput]:
         return {
-            "address": self.address,
-            "shards": _by_number(self.shards),
-            "documents": _by_number(self.documents),
-            "sums": _by_number(sums),
-            "missed": list(self.missed),
+            number: ShardOutput(name, self.sums.get(number)) for number, name in self.shards.items()
         }
-
-
-def _by_number(shards: Mapping[int, Any]) -> dict[str, Any]:
-    """As JSON has it, in order."""
-    return {str(number): each for number, each in sorted(shards.items())}
 
 
 def noted_outputs(snapshot: Snapshot | None) -> dict[str, WriterOutput]:
     """The outputs of every writer, by its id."""
     note = snapshot.notes.get(OUTPUTS, {}) if snapshot else {}
-    return {
-        writer: WriterOutput(
-            str(each["address"]),
-            {int(number): str(name) for number, name in each["shards"].items()},
-            {int(number): int(count) for number, count in each["documents"].items()},
-            {int(number): FileSum(*values) for number, values in each.get("sums", {}).items()},
-            tuple(map(str, each.get("missed", ()))),
-        )
-        for writer, each in note.items()
-    }
+    return msgspec.convert(note, dict[str, WriterOutput], str_keys=True)
 
 
 def missed_segments(ledger: Snapshot | None, writers: Iterable[str]) -> dict[str, tuple[str, ...]]:
@@ -103,19 +92,6 @@ def missed_segments(ledger: Snapshot | None, writers: Iterable[str]) -> dict[str
     outputs = noted_outputs(ledger)
     every = tuple(sorted(ledger.applied))
     return {writer: outputs[writer].missed if writer in outputs else every for writer in writers}
-
-
-def committed_outputs(crawl_dir: CrawlDir, writer: str) -> list[str]:
-    """The whole paths of what a writer has, a shard each; raises NoSnapshot where it was never
-    given anything."""
-    found = noted_outputs(crawl_dir.dataset(INDEX).current()).get(writer)
-    if found is None:
-        raise NoSnapshot(
-            f"{crawl_dir.address} has no index of the writer {writer}: make one with"
-            f" `{command('index', crawl_dir.address)}`"
-        )
-    folder = noted_folder(crawl_dir, writer, found)
-    return [folder.path(name) for _, name in sorted(found.shards.items())]
 
 
 def noted_folder(crawl_dir: CrawlDir, writer: str, output: WriterOutput) -> Folder:
@@ -146,15 +122,13 @@ def check_places(
     """Raises UsageError where a writer's folder is another's, or not where its files are: what the
     ledger does not name there is deleted, so that another writer's files, or another crawl's,
     would be lost."""
-    outputs = noted_outputs(ledger)
-    noted = {
-        writer: noted_folder(crawl_dir, writer, output)
-        for writer, output in outputs.items()
+    places = {
+        writer: _place(noted_folder(crawl_dir, writer, output).address)
+        for writer, output in noted_outputs(ledger).items()
         if output.shards
     }
-    places = {writer: _place(folder.address) for writer, folder in noted.items()}
-    given = {spec.id: _place(output_folder(crawl_dir, spec).address) for spec in specs}
-    for one, other in combinations(sorted({**places, **given}.items()), 2):
+    new_places = {spec.id: _place(output_folder(crawl_dir, spec).address) for spec in specs}
+    for one, other in combinations(sorted({**places, **new_places}.items()), 2):
         if one[1] == other[1]:
             raise UsageError(
                 f"the index writers {one[0]} and {other[0]} would have one folder, {one[1]}: give"
@@ -162,12 +136,12 @@ def check_places(
             )
     for spec in specs:
         place = places.get(spec.id)
-        if place == given[spec.id]:
+        if place == new_places[spec.id]:
             continue
         folder = output_folder(crawl_dir, spec)
         if place is not None and not rebuild:
             raise UsageError(
-                f"{spec.id}: its files are in {place}, and it is to write to {given[spec.id]}:"
+                f"{spec.id}: its files are in {place}, and it is to write to {new_places[spec.id]}:"
                 f" `{command('index', crawl_dir.address, '--rebuild')}` makes them anew there, and"
                 " a writer of another id has both"
             )

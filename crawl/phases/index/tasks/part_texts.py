@@ -1,4 +1,4 @@
-"""The wanted rows of a part of a segment's parse with their texts, in rising order.
+"""The requested rows of a part of a segment's parse with their texts, in rising order.
 
 parse_text has a row for each row of parse_data whose parse succeeded, in the same order: so the
 text of a page is found by counting, and only the row groups of wanted pages are read. Where a
@@ -27,32 +27,32 @@ Text = tuple[str, str | None]
 _COLUMNS = ["url", "text", "main_text"]
 
 
-def wanted_rows(
-    part: SegmentPart, wanted: pa.Table, columns: list[str]
+def requested_rows(
+    part: SegmentPart, requests: pa.Table, columns: list[str]
 ) -> Iterator[tuple[pa.Table, pa.Table, list[Text]]]:
-    """The rows of a part's parse_data whose numbers are in the column `row` of `wanted`, group by
-    group: these columns of them, what `wanted` has of them, and their texts."""
-    wanted = wanted.sort_by("row").combine_chunks()
-    numbers = wanted["row"].to_numpy()
+    """The rows of a part's parse_data whose numbers are in the column `row` of `requests`, group by
+    group: these columns of them, what `requests` has of them, and their texts."""
+    requests = requests.sort_by("row").combine_chunks()
+    numbers = requests["row"].to_numpy()
     texts = _PartTexts(part)
-    first = done = 0
+    first = begin = 0
     with closing(texts.groups):
         for path in part.data:
             with open_table(part.folder.child(PARSE_DATA), path) as source:
                 for group in range(source.num_row_groups):
                     count = source.metadata.row_group(group).num_rows
                     end = int(np.searchsorted(numbers, first + count))
-                    names = columns if end > done else ["status"]
+                    names = columns if end > begin else ["status"]
                     rows = read_groups(source, [group], names)
                     good = pc.starts_with(rows["status"], "success").to_numpy().astype(np.int64)
-                    if end > done:
-                        places = numbers[done:end] - first
+                    if end > begin:
+                        places = numbers[begin:end] - first
                         data = rows.take(pa.array(places))
                         before = np.cumsum(good) - good
-                        found = texts.of(before[places] + texts.passed, strings(data["url"]))
-                        yield data, wanted.slice(done, end - done), found
+                        group_texts = texts.of(before[places] + texts.passed, strings(data["url"]))
+                        yield data, requests.slice(begin, end - begin), group_texts
                     texts.passed += int(good.sum())
-                    first, done = first + count, end
+                    first, begin = first + count, end
 
 
 class _PartTexts:
@@ -69,19 +69,19 @@ class _PartTexts:
 
     def of(self, numbers: Any, urls: Sequence[str]) -> list[Text]:
         """The texts of these rows, which rise; each is that of its URL."""
-        found: list[Text] = []
-        done = 0
-        while done < len(numbers):
-            if not self._reach(int(numbers[done])):
+        texts: list[Text] = []
+        begin = 0
+        while begin < len(numbers):
+            if not self._reach(int(numbers[begin])):
                 return self._by_url(urls)
             end = int(np.searchsorted(numbers, self._end))
             assert self._rows is not None
-            rows = self._rows.take(pa.array(numbers[done:end] - self._first))
-            if strings(rows["url"]) != list(urls[done:end]):
+            rows = self._rows.take(pa.array(numbers[begin:end] - self._first))
+            if strings(rows["url"]) != list(urls[begin:end]):
                 return self._by_url(urls)
-            found += zip(strings(rows["text"]), rows["main_text"].to_pylist(), strict=True)
-            done = end
-        return found
+            texts += zip(strings(rows["text"]), rows["main_text"].to_pylist(), strict=True)
+            begin = end
+        return texts
 
     def _reach(self, number: int) -> bool:
         """Reads the row group with this row; whether there is one."""
@@ -106,9 +106,9 @@ class _PartTexts:
 
     def _by_url(self, urls: Sequence[str]) -> list[Text]:
         texts: list[Text] = [("", None)] * len(urls)
-        folder, wanted = self._part.folder.child(PARSE_TEXT), pa.array(urls, pa.string())
-        for rows, places in matching_rows(folder, self._part.text, wanted, ["text", "main_text"]):
-            found = zip(strings(rows["text"]), rows["main_text"].to_pylist(), strict=True)
-            for place, text in zip(places.tolist(), found, strict=True):
+        folder, pages = self._part.folder.child(PARSE_TEXT), pa.array(urls, pa.string())
+        for rows, places in matching_rows(folder, self._part.text, pages, ["text", "main_text"]):
+            pairs = zip(strings(rows["text"]), rows["main_text"].to_pylist(), strict=True)
+            for place, text in zip(places.tolist(), pairs, strict=True):
                 texts[place] = text
         return texts

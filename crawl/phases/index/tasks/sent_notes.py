@@ -88,8 +88,8 @@ class UnsettledUrls:
     ) -> UnsettledUrls | None:
         """Those that may concern a shard. The number of shards may have changed since, as long
         as nothing was ever published."""
-        chosen = tuple(name for name in names if _may_concern(name, shards, number))
-        return cls(folder, chosen, shards, number) if chosen else None
+        notes = tuple(name for name in names if _may_concern(name, shards, number))
+        return cls(folder, notes, shards, number) if notes else None
 
     def tables(self) -> Iterator[pa.Table]:
         """URLs and versions, in no order, some of them twice."""
@@ -134,14 +134,14 @@ def _joined(group: pa.Table, noted: pa.Table, writer: str) -> pa.Table:
     """Rows of the ledger and of notes, each URL once; what is noted has no digest."""
     if not noted.num_rows:
         return group
-    found = pc.index_in(as_array(group["url"]), value_set=as_array(noted["url"]))
-    is_noted = pc.is_valid(found)
-    later = fill_null(as_array(noted["version"]).take(found), 0)
+    places = pc.index_in(as_array(group["url"]), value_set=as_array(noted["url"]))
+    is_noted = pc.is_valid(places)
+    later = fill_null(as_array(noted["version"]).take(places), 0)
     versions = pc.max_element_wise(as_array(group["version"]), later)
     digests = pc.if_else(is_noted, pa.scalar(UNKNOWN), as_array(group["digest"]))
     group = group.set_column(3, "version", versions).set_column(4, "digest", digests)
     is_new = np.ones(noted.num_rows, dtype=np.bool_)
-    is_new[found.filter(is_noted).to_numpy().astype(np.int64)] = False
+    is_new[places.filter(is_noted).to_numpy().astype(np.int64)] = False
     return pa.concat_tables(
         [group.cast(INDEX.schema), unknown_rows(noted.filter(pa.array(is_new)), writer)]
     ).sort_by("url")

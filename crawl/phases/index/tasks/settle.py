@@ -45,16 +45,16 @@ class SettledOutputs:
 
     def lines(self) -> list[str]:
         """The lines that say what was repaired."""
-        found = []
+        lines = []
         if self.listed:
-            found.append(
+            lines.append(
                 f"{FOLDERS} of {', '.join(self.listed)} did not name what is published, as a job"
                 " was interrupted or the file was damaged; now it does"
             )
         if self.deleted:
             many = "1 file" if self.deleted == 1 else f"{self.deleted:,} files"
-            found.append(f"deleted {many} that are not of the index and that a job had left")
-        return found
+            lines.append(f"deleted {many} that are not of the index and that a job had left")
+        return lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class _Output:
 
     writer: str
     folder: Folder
-    names: tuple[str, ...]
+    names: list[str]
     job: str | None
     """The job that published it."""
     is_elsewhere: bool = False
@@ -76,29 +76,29 @@ class _Output:
         if not self.is_noted:
             return False
         note = self._note()
-        found = [note.found(name) for name in (note.name, note.copy)]
-        if not self.names and all(each.raw is None for each in found):
+        copies = [note.found(name) for name in (note.name, note.copy)]
+        if not self.names and all(each.raw is None for each in copies):
             return False
-        return any((each.content or {}).get("folders") != list(self.names) for each in found)
+        return any((each.content or {}).get("folders") != self.names for each in copies)
 
     def write_list(self) -> None:
         """A damaged one too, for all that it says is known."""
-        note, names = self._note(), list(self.names)
+        note = self._note()
         try:
-            if (note.read() or {}).get("folders") == names:
+            if (note.read() or {}).get("folders") == self.names:
                 note.heal()
                 return
         except DamagedFile:
             for name in (note.name, note.copy):
                 self.folder.delete(name)
-        note.write({"folders": names})
+        note.write({"folders": self.names})
 
     def stray(self) -> list[str]:
         """What nobody needs any more: shards that the ledger does not name, and notes of what was
         sent by a job that has published."""
-        found = [name for name in note_names(self.folder) if job_of(name) == self.job]
+        notes = [name for name in note_names(self.folder) if job_of(name) == self.job]
         shards = (name for name in self.folder.names() if SHARD_NAME.fullmatch(name))
-        return [*found, *(name for name in shards if name not in self.names)]
+        return [*notes, *(name for name in shards if name not in self.names)]
 
     def is_there(self) -> bool:
         """Whether the folder has what the ledger names; their names are random, so that no other
@@ -165,18 +165,15 @@ def _outputs(
 ) -> Iterator[_Output]:
     noted = noted_outputs(snapshot)
     job = snapshot.notes.get(JOB) if snapshot else None
-    active = set()
+    others = dict(noted)
     for spec in specs:
-        active.add(spec.id)
-        known = noted.get(spec.id)
-        is_here = known is not None and known.address == output_address(spec)
-        shards = known.shards if known is not None and is_here else {}
-        names = tuple(name for _, name in sorted(shards.items()))
-        folder, address = output_folder(crawl_dir, spec), output_address(spec)
-        yield _Output(spec.id, folder, names, job, bool(address), is_here)
-    for writer, known in noted.items():
-        names = tuple(name for _, name in sorted(known.shards.items()))
-        folder = noted_folder(crawl_dir, writer, known)
-        output = _Output(writer, folder, names, job, bool(known.address))
-        if writer not in active and output.is_there():
+        others.pop(spec.id, None)
+        present, address = noted.get(spec.id), output_address(spec)
+        names = present.names if present and present.address == address else None
+        folder = output_folder(crawl_dir, spec)
+        yield _Output(spec.id, folder, names or [], job, bool(address), names is not None)
+    for writer, present in others.items():
+        folder = noted_folder(crawl_dir, writer, present)
+        output = _Output(writer, folder, present.names, job, bool(present.address))
+        if output.is_there():
             yield output

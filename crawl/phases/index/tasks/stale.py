@@ -37,21 +37,21 @@ class StaleJob:
 def send_stale(job: StaleJob, task: ShardTask, outbox: Outbox) -> ShardResult:
     """Sends deletions of the stale documents to the shard itself."""
     counters = Counters()
-    known = ledger_urls(job.target.folder, task.ledger, task.unsettled)
-    statuses = statuses_of(job.crawldb, task.crawldb, as_array(known["url"]))
+    documents = ledger_urls(job.target.folder, task.ledger, task.unsettled)
+    statuses = statuses_of(job.crawldb, task.crawldb, as_array(documents["url"]))
     is_stale = np.isin(statuses, [0, *(int(status) for status in STALE)])
     counters["documents"] += len(statuses)
     for code, count in zip(*np.unique(statuses[is_stale], return_counts=True), strict=True):
         name = f"stale.{status_label(int(code))}" if code else NOT_IN_CRAWLDB
         counters[name] += int(count)
-    rows = known.filter(pa.array(is_stale))
+    rows = documents.filter(pa.array(is_stale))
     nothing = {"body": pa.nulls(rows.num_rows, pa.binary()), "segment": rows["segment"]}
     columns = {"url": rows["url"], "version": rows["version"], **nothing}
     outbox.send_all(DOCUMENTS, pa.table(columns, schema=DOCUMENTS.schema), task.number)
     # they may be as they were one day, without a new parse
-    kept = rows.filter(pa.array(statuses[is_stale] != 0)).filter(pc.field("segment") != "")
-    hosts = fill_null(hosts_of(as_array(kept["url"])), "")
+    kept_out = rows.filter(pa.array(statuses[is_stale] != 0)).filter(pc.field("segment") != "")
+    hosts = fill_null(hosts_of(as_array(kept_out["url"])), "")
     with KeptOutNotes(job.target, task.number, task.kept_out) as notes:
-        noted = kept_rows(kept["url"], hosts, kept["version"], kept["segment"])
+        noted = kept_rows(kept_out["url"], hosts, kept_out["version"], kept_out["segment"])
         notes.merge(None, noted, over=noted.schema.empty_table())
     return ShardResult(counters, notes.files)

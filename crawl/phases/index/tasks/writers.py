@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import msgspec
+
 from crawl.config import Config
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import ConfigError, CrawlError, PluginError
@@ -124,8 +126,8 @@ def _active(config: Config) -> list[WriterSpec]:
 
 
 def _with_parameters(spec: WriterSpec, overrides: Mapping[str, str]) -> WriterSpec:
-    parameters = {**spec.parameters, **overrides}
-    return replace(spec, parameters=_resolved(parameters, f"index writer {spec.id}"))
+    parameters = _resolved({**spec.parameters, **overrides}, f"index writer {spec.id}")
+    return replace(spec, parameters=parameters)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,37 +150,32 @@ def named_writers(config: Config) -> list[NamedWriter]:
         parameters = table.get("parameters")
         path = parameters.get("path") if isinstance(parameters, dict) else None
         listed[identifier] = NamedWriter(identifier, plugin, path)
-    found: dict[str, NamedWriter] = {}
+    active: dict[str, NamedWriter] = {}
     for name in config[INDEX_WRITERS]:
         writer = listed.get(name) or NamedWriter(_safe_id(name, INDEX_WRITERS.name), name)
-        found[writer.id] = replace(writer, is_active=True)
-    return [*found.values(), *(each for each in listed.values() if each.id not in found)]
+        active[writer.id] = replace(writer, is_active=True)
+    return [*active.values(), *(each for each in listed.values() if each.id not in active)]
 
 
 def resolved_path(writer: NamedWriter) -> str:
     """Where the configuration says that a writer's files are; empty: nowhere."""
-    resolved = _resolved({"path": writer.path or ""}, f"index writer {writer.id}")
-    return str(resolved["path"])
+    return str(_resolved(writer.path or "", f"index writer {writer.id}"))
 
 
-def _resolved(parameters: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """Parameters with the environment's values in place of `${NAME}`: of whoever starts the job,
-    for its tasks may run where nobody has set anything."""
-
-    def value_of(match: re.Match[str]) -> str:
-        value = os.environ.get(match[1])
-        if value is None:
-            raise ConfigError(f"{where}: the environment has no variable {match[1]}")
+def _resolved(value: Any, where: str) -> Any:
+    """A parameter, or all of them, with the environment's values in place of `${NAME}`: of whoever
+    starts the job, for its tasks may run where nobody has set anything."""
+    if isinstance(value, list):
+        return [_resolved(each, where) for each in value]
+    if isinstance(value, dict):
+        return {name: _resolved(each, where) for name, each in value.items()}
+    if not isinstance(value, str):
         return value
-
-    def resolved(value: Any) -> Any:
-        if isinstance(value, list):
-            return [resolved(each) for each in value]
-        if isinstance(value, dict):
-            return {name: resolved(each) for name, each in value.items()}
-        return _VARIABLE.sub(value_of, value) if isinstance(value, str) else value
-
-    return {name: resolved(value) for name, value in parameters.items()}
+    try:
+        return _VARIABLE.sub(lambda match: os.environ[match[1]], value)
+    except KeyError as error:
+        name = error.args[0]
+        raise ConfigError(f"{where}: the environment has no variable {name}") from None
 
 
 def _by_plugin(name: str, listed: Iterable[str]) -> WriterSpec:
@@ -211,17 +208,13 @@ def _tables(config: Config) -> list[tuple[Mapping[str, Any], str]]:
         raise ConfigError(f"{origin}: {error}") from None
     except RecursionError:
         raise ConfigError(f"{origin}: it is nested too deeply") from None
-    unknown = [name for name in content if name != "writer"]
+    wrong = [name for name in content if name != "writer"]
     writers = content.get("writer", [])
-    if unknown or not isinstance(writers, list):
-        what = unknown[0] if unknown else "writer"
+    if wrong or not isinstance(writers, list):
+        what = wrong[0] if wrong else "writer"
         raise ConfigError(f"{origin}: {what!r} is unknown: expected tables [[writer]]")
-    tables: list[tuple[Mapping[str, Any], str]] = []
-    for place, table in enumerate(writers, 1):
-        if not isinstance(table, dict):
-            raise ConfigError(f"{origin}, writer {place}: expected a table")
-        tables.append((table, f"{origin}, writer {place}"))
-    return tables
+    places = [f"{origin}, writer {number}" for number in range(1, len(writers) + 1)]
+    return [(_table(table, place), place) for table, place in zip(writers, places, strict=True)]
 
 
 def _names(table: Mapping[str, Any], where: str) -> tuple[str, str]:
@@ -236,12 +229,8 @@ def _spec(table: Mapping[str, Any], where: str) -> WriterSpec:
     _check_keys(table, _KEYS, where)
     name, identifier = _names(table, where)
     where = f"{where} ({identifier})"
-    parameters = table.get("parameters", {})
-    if not isinstance(parameters, dict):
-        raise ConfigError(f"{where}: parameters: expected a table")
-    when = table.get("when")
-    if when is not None and not isinstance(when, str):
-        raise ConfigError(f"{where}: when: expected a text")
+    parameters = _table(table.get("parameters", {}), f"{where}: parameters")
+    when: str | None = _read(table.get("when"), str | None, f"{where}: when", "a text")
     try:
         (plugin,) = resolve("indexwriter", (name,))
     except PluginError as error:
@@ -265,27 +254,23 @@ def _safe_id(name: object, where: str) -> str:
     return text
 
 
-def _mapping(table: object, where: str) -> FieldMapping:
-    if not isinstance(table, dict):
-        raise ConfigError(f"{where}: expected a table")
+def _mapping(value: object, where: str) -> FieldMapping:
+    table = _table(value, where)
     _check_keys(table, _FIELD_KEYS, where)
-    copy, rename, remove = (table.get(name) for name in _FIELD_KEYS)
     copies: dict[str, tuple[str, ...]] = {}
-    for name, targets in _table(copy, f"{where}: copy").items():
-        names = [targets] if isinstance(targets, str) else targets
-        if not isinstance(names, list) or not all(isinstance(each, str) for each in names):
-            raise ConfigError(f"{where}: copy: {name}: expected a name or a list of names")
-        copies[name] = tuple(names)
-    renames = _table(rename, f"{where}: rename")
-    if not all(isinstance(each, str) for each in renames.values()):
-        raise ConfigError(f"{where}: rename: expected names")
+    for name, targets in _table(table.get("copy", {}), f"{where}: copy").items():
+        place = f"{where}: copy: {name}"
+        names = _read(targets, str | tuple[str, ...], place, "a name or a list of names")
+        copies[name] = (names,) if isinstance(names, str) else names
+    renames = _table(table.get("rename", {}), f"{where}: rename")
+    _read(renames, dict[str, str], f"{where}: rename", "names")
     _check_targets(renames.items(), f"{where}: rename")
     targets_of = [(name, target) for name, targets in copies.items() for target in targets]
     _check_targets(targets_of, f"{where}: copy")
-    removed = [] if remove is None else remove
-    if not isinstance(removed, list) or not all(isinstance(each, str) for each in removed):
-        raise ConfigError(f"{where}: remove: expected a list of names")
-    return FieldMapping(copies, renames, frozenset(removed))
+    place, expected = f"{where}: remove", "a list of names"
+    return FieldMapping(
+        copies, renames, _read(table.get("remove", []), frozenset[str], place, expected)
+    )
 
 
 def _check_targets(pairs: Iterable[tuple[str, str]], where: str) -> None:
@@ -301,14 +286,19 @@ def _check_targets(pairs: Iterable[tuple[str, str]], where: str) -> None:
 
 
 def _table(value: object, where: str) -> dict[str, Any]:
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise ConfigError(f"{where}: expected a table")
-    return value
+    table: dict[str, Any] = _read(value, dict[str, Any], where, "a table")
+    return table
 
 
-def _check_keys(table: Mapping[str, object], known: Iterable[str], where: str) -> None:
+def _read(value: object, kind: Any, where: str, expected: str) -> Any:
+    """A value of the file as one of this type."""
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError:
+        raise ConfigError(f"{where}: expected {expected}") from None
+
+
+def _check_keys(table: Mapping[str, object], names: Iterable[str], where: str) -> None:
     for key in table:
-        if key not in known:
-            raise ConfigError(f"{where}: {key!r} is unknown{did_you_mean(key, known)}")
+        if key not in names:
+            raise ConfigError(f"{where}: {key!r} is unknown{did_you_mean(key, names)}")

@@ -97,9 +97,7 @@ class BulkIndexWriter(IndexWriter):
                     f"{answer.address} has no index {self._index}, and create_index is false"
                 )
             if answer.status != 200:
-                raise StorageError(
-                    f"{answer.address} has no use for the index {self._index}: {answer.said()}"
-                )
+                raise answer.fault(f"has no use for the index {self._index}")
 
     def open(self, shard: Shard) -> BulkShard:
         return BulkShard(self._settings, self._index, gzipped=self._gzip)
@@ -108,7 +106,7 @@ class BulkIndexWriter(IndexWriter):
         with closing(HttpServer(self._settings)) as server:
             answer = server.ask("POST", f"/{self._index}/_refresh", b"")
             if answer.status != 200:
-                raise StorageError(f"{answer.address} does not refresh: {answer.said()}")
+                raise answer.fault("does not refresh")
 
 
 def _index_body(path: str) -> bytes:
@@ -148,27 +146,26 @@ class BulkShard(ServerShard):
         return Change(url, version, body, deletes=True)
 
     def _send(self, changes: Sequence[Change]) -> None:
-        left = list(changes)
-        while left:
-            body = b"".join(change.body for change in left)
+        while changes:
+            body = b"".join(change.body for change in changes)
             answer = self._server.ask("POST", self._path, body, _NDJSON, gzipped=self._gzip)
             if answer.status in (400, 413):
-                if len(left) == 1:
-                    self._refuse(left[0], f"status_{answer.status}", answer.said())
+                if len(changes) == 1:
+                    self._refuse(changes[0], f"status_{answer.status}", answer.reason())
                     return
                 # too much at once, or one that spoils the others
-                half = len(left) // 2
-                self._send(left[:half])
-                left = left[half:]
+                half = len(changes) // 2
+                self._send(changes[:half])
+                changes = changes[half:]
                 continue
             if answer.status != 200:
-                raise StorageError(f"{answer.address} takes no documents: {answer.said()}")
-            waiting, reason = self._sorted_out(left, answer)
-            if len(waiting) < len(left):
+                raise answer.fault("takes no documents")
+            waiting, reason = self._sorted_out(changes, answer)
+            if len(waiting) < len(changes):
                 self._patience.renew()
             if waiting and not self._patience.pause(answer.retry_after):
                 raise self._server.gives_up(reason, answer.address)
-            left = waiting
+            changes = waiting
 
     def _sorted_out(
         self, changes: Sequence[Change], answer: ServerAnswer
@@ -177,22 +174,22 @@ class BulkShard(ServerShard):
         content = answer.json()
         items = content.get("items")
         if not isinstance(items, list) or len(items) != len(changes):
-            raise StorageError(f"{answer.address} does not answer as expected: {answer.said()}")
+            raise answer.fault("does not answer as expected")
         waiting: list[Change] = []
         reason = ""
         for change, item in zip(changes, items, strict=True):
-            status, kind, said = _item(item, answer)
+            status, kind, message = _item(item, answer)
             if status in (200, 201) or (status == 404 and change.deletes and not kind):
                 continue
             if status == 409:
                 self._conflict()
             elif status in PASSING:
                 waiting.append(change)
-                reason = reason or f"{status} {said}"
+                reason = reason or f"{status} {message}"
             elif status == 400:
-                self._refuse(change, kind, said)
+                self._refuse(change, kind, message)
             else:
-                raise StorageError(f"{answer.address} takes no documents: {status} {said}")
+                raise StorageError(f"{answer.address} takes no documents: {status} {message}")
         return waiting, reason
 
 
@@ -211,14 +208,12 @@ def document_id(url: str) -> str:
 def _item(item: object, answer: ServerAnswer) -> tuple[int, str, str]:
     """Status, kind of fault and what is said of one change."""
     try:
-        (found,) = item.values()  # type: ignore[attr-defined]
-        status = int(found["status"])
-        error = found.get("error") or {}
+        (content,) = item.values()  # type: ignore[attr-defined]
+        status = int(content["status"])
+        error = content.get("error") or {}
         if isinstance(error, str):
             return status, "other", answer.shown(error)
         kind, reason = error.get("type", ""), error.get("reason", "")
         return status, answer.shown(kind), answer.shown(reason)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise StorageError(
-            f"{answer.address} does not answer as expected: {answer.said()}"
-        ) from None
+        raise answer.fault("does not answer as expected") from None

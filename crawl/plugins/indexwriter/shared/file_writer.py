@@ -26,11 +26,11 @@ class FileIndexWriter(IndexWriter):
     """A writer of files, which needs nobody's leave and is visible when it is published."""
 
     keeps_files: ClassVar[bool] = True
-    known: ClassVar[tuple[str, ...]] = ()
+    own_parameters: ClassVar[tuple[str, ...]] = ()
     """Its own parameters."""
 
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
-        self._parameters = Parameters(parameters, (*COMMON, *self.known))
+        self._parameters = Parameters(parameters, (*COMMON, *self.own_parameters))
         if "\0" in self._parameters.text("path"):
             raise ConfigError("path: no folder has a NUL in its name")
 

@@ -60,12 +60,16 @@ class ServerAnswer:
 
     def json(self) -> dict[str, Any]:
         """The body; raises StorageError where it is no JSON object."""
-        found = self._object()
-        if found is None:
-            raise StorageError(f"{self.address} does not answer as expected: {self.said()}")
-        return found
+        content = self._object()
+        if content is None:
+            raise self.fault("does not answer as expected")
+        return content
 
-    def said(self) -> str:
+    def fault(self, what: str) -> StorageError:
+        """The server answers what it should not."""
+        return StorageError(f"{self.address} {what}: {self.reason()}")
+
+    def reason(self) -> str:
         """The status and the reason of a refusal, in one line that can be looked at."""
         error = (self._object() or {}).get("error")
         if isinstance(error, dict):
@@ -75,10 +79,9 @@ class ServerAnswer:
 
     def _object(self) -> dict[str, Any] | None:
         try:
-            found = msgspec.json.decode(self.body)
+            return msgspec.json.decode(self.body, type=dict[str, Any])
         except (msgspec.DecodeError, RecursionError):
             return None
-        return found if isinstance(found, dict) else None
 
     def shown(self, text: object) -> str:
         """What the server says, as a message may repeat it: without what it was sent as a
@@ -137,11 +140,11 @@ class HttpServer:
             answer = self._once(method, path, body, headers)
             if isinstance(answer, ServerAnswer):
                 if answer.status in (401, 403):
-                    raise StorageError(f"{answer.address} does not let us in: {answer.said()}")
+                    raise answer.fault("does not let us in")
                 if answer.status not in passing:
                     self._patience.renew()
                     return answer
-                reason = answer.said()
+                reason = answer.reason()
             else:
                 reason = answer.reason
                 if answer.lasts:
@@ -196,44 +199,42 @@ class HttpServer:
         self, method: str, url: str, body: bytes | None, headers: Mapping[str, str]
     ) -> pycurl.Curl:
         settings = self._settings
-        if self._curl is None:
-            self._curl = pycurl.Curl()
-        curl = self._curl
+        curl = self._curl = self._curl or pycurl.Curl()
         curl.reset()  # connections are kept
-        curl.setopt(pycurl.URL, url)
         lines = [f"{name}: {value}" for name, value in headers.items()]
         # no Expect: it costs a round trip
         lines += ["Accept: application/json", "Expect:"]
         if settings.authorization:
             lines.append(f"Authorization: {settings.authorization}")
-        curl.setopt(pycurl.HTTPHEADER, lines)
         if method == "HEAD":
             curl.setopt(pycurl.NOBODY, 1)
         elif body is not None:
             curl.setopt(pycurl.POST, 1)
             curl.setopt(pycurl.POSTFIELDS, body)
-        curl.setopt(pycurl.CUSTOMREQUEST, method)
-        curl.setopt(pycurl.TIMEOUT_MS, int(settings.timeout_seconds * 1000))
         connect = min(settings.timeout_seconds, _CONNECT_SECONDS)
-        curl.setopt(pycurl.CONNECTTIMEOUT_MS, int(connect * 1000))
-        curl.setopt(pycurl.NOSIGNAL, 1)
-        curl.setopt(pycurl.PROXY, "")  # the server is ours: the environment has no say
-        curl.setopt(pycurl.SSL_VERIFYPEER, int(settings.verify))
-        curl.setopt(pycurl.SSL_VERIFYHOST, 2 if settings.verify else 0)
         for option, value in (
-            (pycurl.CAINFO, settings.ca_file),
-            (pycurl.CAPATH, settings.ca_folder),
-            (pycurl.SSLCERT, settings.client_cert),
-            (pycurl.SSLKEY, settings.client_key),
+            (pycurl.URL, url),
+            (pycurl.HTTPHEADER, lines),
+            (pycurl.CUSTOMREQUEST, method),
+            (pycurl.TIMEOUT_MS, int(settings.timeout_seconds * 1000)),
+            (pycurl.CONNECTTIMEOUT_MS, int(connect * 1000)),
+            (pycurl.NOSIGNAL, 1),
+            (pycurl.PROXY, ""),  # the server is ours: the environment has no say
+            (pycurl.SSL_VERIFYPEER, int(settings.verify)),
+            (pycurl.SSL_VERIFYHOST, 2 if settings.verify else 0),
+            (pycurl.CAINFO, settings.ca_file or None),
+            (pycurl.CAPATH, settings.ca_folder or None),
+            (pycurl.SSLCERT, settings.client_cert or None),
+            (pycurl.SSLKEY, settings.client_key or None),
         ):
-            if value:
+            if value is not None:
                 curl.setopt(option, value)
         return curl
 
     def _failure(self, address: str, error: pycurl.error) -> _Failure:
         code = error.args[0] if error.args else 0
-        said = str(error.args[1] if len(error.args) > 1 else error)
-        text = one_line(self._settings.mask.masked(said), _SHOWN)
+        message = str(error.args[1] if len(error.args) > 1 else error)
+        text = one_line(self._settings.mask.masked(message), _SHOWN)
         if code == pycurl.E_OPERATION_TIMEDOUT:
             text = f"no answer within {self._settings.timeout_seconds:g} s ({text})"
         elif code == pycurl.E_WRITE_ERROR:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import accumulate
 
 import msgspec
 
@@ -20,25 +21,24 @@ def encoded_within(fields: Mapping[str, FieldValue], limit: int) -> tuple[bytes,
     value = _encoder.encode(fields)
     if len(value) <= limit:
         return value, []
-    left = dict(fields)
-    cut: list[str] = []
-    if left.pop(_BINARY, None) is not None:
-        cut.append(_BINARY)
-        value = _encoder.encode(left)
+    shorter = dict(fields)
+    cut: dict[str, None] = {}
+    if shorter.pop(_BINARY, None) is not None:
+        cut[_BINARY] = None
+        value = _encoder.encode(shorter)
     while len(value) > limit:
-        name = max(left, key=lambda each: _length(left[each]), default=None)
-        if name is None or not _length(left[name]):
+        name = max(shorter, key=lambda each: _length(shorter[each]), default=None)
+        if name is None or not _length(shorter[name]):
             break
-        if name not in cut:
-            cut.append(name)
-        size = len(_encoder.encode(left[name]))
+        cut[name] = None
+        size = len(_encoder.encode(shorter[name]))
         share = (size - (len(value) - limit)) / size
         # where it is not enough to cut this one, half of it stays: others are as long then
-        left[name] = _cut(left[name], min(max(share, 0.5), 0.99))
-        if not _length(left[name]):
-            del left[name]
-        value = _encoder.encode(left)
-    return value, cut
+        shorter[name] = _cut(shorter[name], min(max(share, 0.5), 0.99))
+        if not _length(shorter[name]):
+            del shorter[name]
+        value = _encoder.encode(shorter)
+    return value, list(cut)
 
 
 def _length(value: FieldValue) -> int:
@@ -52,11 +52,6 @@ def _cut(value: FieldValue, share: float) -> FieldValue:
     """About so much of a text, or of a list of texts, and always less than all of it."""
     if isinstance(value, list):
         room = int(_length(value) * share)
-        kept = []
-        for each in value:
-            room -= len(each) + 1
-            if room < 0:
-                break
-            kept.append(each)
-        return kept
+        ends = accumulate(len(each) + 1 for each in value)
+        return [each for each, end in zip(value, ends, strict=True) if end <= room]
     return value[: max(0, int(len(value) * share))] if isinstance(value, str) else value

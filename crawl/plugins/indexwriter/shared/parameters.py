@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 from crawl.did_you_mean import did_you_mean
@@ -13,61 +14,52 @@ from crawl.masking import masked_setting
 class Parameters:
     """Reads parameters by type; knows which there are."""
 
-    def __init__(self, given: Mapping[str, Any], known: Iterable[str]) -> None:
-        names = tuple(known)
-        for name in given:
+    def __init__(self, values: Mapping[str, Any], names: tuple[str, ...]) -> None:
+        for name in values:
             if name not in names:
                 listed = ", ".join(sorted(names)) or "none"
                 near = did_you_mean(name, names) or f" (there is {listed})"
                 raise ConfigError(f"no parameter is called {name!r}{near}")
-        self._given = given
+        self._values = values
 
     def text(self, name: str, default: str = "") -> str:
-        value = self._given.get(name, default)
+        value = self._values.get(name, default)
         if not isinstance(value, str):
-            raise ConfigError(f"{name}: expected a text, got {masked_setting(name, value)!r}")
+            raise _fault(name, "a text", value)
         return value
 
     def number(self, name: str, default: float, *, least: float = 0) -> float:
-        value = self._given.get(name, default)
-        try:
-            found = float(value)
-        except (TypeError, ValueError):
-            found = least - 1
-        if isinstance(value, bool) or not found >= least:
-            got = masked_setting(name, value)
-            raise ConfigError(f"{name}: expected a number of at least {least:g}, got {got!r}")
-        return found
+        value = self._values.get(name, default)
+        with suppress(TypeError, ValueError):
+            if not isinstance(value, bool) and (result := float(value)) >= least:
+                return result
+        raise _fault(name, f"a number of at least {least:g}", value)
 
     def whole(self, name: str, default: int, *, least: int = 0) -> int:
-        found = self.number(name, default, least=least)
-        if not found.is_integer():
-            raise ConfigError(f"{name}: expected a whole number, got {found!r}")
-        return int(found)
+        result = self.number(name, default, least=least)
+        if not result.is_integer():
+            raise ConfigError(f"{name}: expected a whole number, got {result!r}")
+        return int(result)
 
     def flag(self, name: str, *, default: bool) -> bool:
-        value = self._given.get(name, default)
+        value = self._values.get(name, default)
         if isinstance(value, str) and value.lower() in ("true", "false"):
             return value.lower() == "true"
         if not isinstance(value, bool):
-            raise ConfigError(
-                f"{name}: expected true or false, got {masked_setting(name, value)!r}"
-            )
+            raise _fault(name, "true or false", value)
         return value
 
     def names(self, name: str, default: tuple[str, ...] = ()) -> tuple[str, ...]:
-        value = self._given.get(name, list(default))
+        value = self._values.get(name, list(default))
         if isinstance(value, str):
             value = [each.strip() for each in value.split(",") if each.strip()]
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-            raise ConfigError(
-                f"{name}: expected a list of texts, got {masked_setting(name, value)!r}"
-            )
+            raise _fault(name, "a list of texts", value)
         return tuple(value)
 
     def choice(self, name: str, values: tuple[str, ...]) -> str:
         """One of the values; the first is the default."""
-        value = self._given.get(name, values[0])
+        value = self._values.get(name, values[0])
         if value not in values:
             raise ConfigError(f"{name}: expected {' or '.join(values)}, got {value!r}")
         return str(value)
@@ -75,7 +67,7 @@ class Parameters:
     def table(self, name: str) -> dict[str, str]:
         """Texts by name: a table, whose names may have dots, or the text `a=1,b=2`. Values are
         told to nobody: they may be passwords."""
-        value = self._given.get(name, {})
+        value = self._values.get(name, {})
         if isinstance(value, str):
             pairs = [each.partition("=") for each in value.split(",") if each.strip()]
             value = {key.strip(): text.strip() for key, equals, text in pairs if equals}
@@ -84,6 +76,10 @@ class Parameters:
         if not isinstance(value, dict):
             raise ConfigError(f"{name}: expected a table")
         return dict(_flat(name, value))
+
+
+def _fault(name: str, expected: str, value: object) -> ConfigError:
+    return ConfigError(f"{name}: expected {expected}, got {masked_setting(name, value)!r}")
 
 
 def _flat(where: str, table: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:

@@ -43,15 +43,15 @@ class Patience:
         now = self._clock.monotonic()
         if self._until is None:
             self._until = now + self.seconds
-        left = self._until - now
+        rest = self._until - now
         wait = self._next * self._chance.uniform(0.5, 1.0)
         self._next = min(2 * self._next, _LONGEST_SECONDS)
         if asked_for is not None and asked_for > wait:
             wait = asked_for
-            if wait > left:
+            if wait > rest:
                 return False
-        if left <= 0:
+        if rest <= 0:
             return False
         self.pauses += 1
-        self._sleep(min(wait, left))
+        self._sleep(min(wait, rest))
         return True

@@ -56,10 +56,10 @@ class ServerSettings:
 
 
 def read_settings(
-    config: Config, given: Mapping[str, Any], own: tuple[str, ...], default_url: str
+    config: Config, values: Mapping[str, Any], own: tuple[str, ...], default_url: str
 ) -> tuple[ServerSettings, Parameters]:
     """The settings; and the parameters, for those that are a writer's own."""
-    parameters = Parameters(given, (*SERVER_PARAMETERS, *own))
+    parameters = Parameters(values, (*SERVER_PARAMETERS, *own))
     authorities = certificate_authorities(config)
     ca_file = _file(parameters, "ca_file")
     settings = ServerSettings(
@@ -85,10 +85,10 @@ def read_settings(
 def _address(url: str) -> str:
     try:
         parts = urlsplit(url)
-        known = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
-        known = None
-    if not known or parts.query or parts.fragment or not url.isprintable() or " " in url:
+        is_valid = None
+    if not is_valid or parts.query or parts.fragment or not url.isprintable() or " " in url:
         raise ConfigError(
             f"url: expected http://HOST:PORT, got {printable(masked_urls(url), 200)!r}"
         )

@@ -87,13 +87,13 @@ class ServerShard:
         """The index has a newer document than we: so it should be."""
         self._counts[VERSION_CONFLICTS] += 1
 
-    def _refuse(self, change: Change, kind: str, said: str) -> None:
+    def _refuse(self, change: Change, kind: str, message: str) -> None:
         """The server will not have a document, whatever we do; raises StorageError where it has
         refused too many."""
         address = self._settings.addresses[0]
         if change.deletes:
             raise StorageError(
-                f"{address} does not delete {printable(change.url, 200)}: {printable(said)}"
+                f"{address} does not delete {printable(change.url, 200)}: {printable(message)}"
             )
         if not _KIND.fullmatch(kind) or (
             kind not in self._kinds and len(self._kinds) >= _MAX_KINDS
@@ -102,12 +102,12 @@ class ServerShard:
         self._kinds.add(kind)
         self._counts[REJECTED] += 1
         self._counts[f"{REJECTED}.{kind}"] += 1
-        self._refused[change.url] = said
+        self._refused[change.url] = message
         self._rejected += 1
         if self._rejected > self._settings.max_rejected:
             raise StorageError(
-                f"{address} refuses documents: {said}; given up after {self._rejected:,} of a shard"
-                " (max_rejected)"
+                f"{address} refuses documents: {message}; given up after {self._rejected:,} of a"
+                " shard (max_rejected)"
             )
 
     @property

@@ -73,4 +73,4 @@ class WetSink:
 
 
 def _header(value: str) -> str:
-    return _NOT_IN_HEADERS.sub(lambda found: f"%{ord(found[0]):02X}", value)
+    return _NOT_IN_HEADERS.sub(lambda match: f"%{ord(match[0]):02X}", value)
