@@ -96,11 +96,11 @@ class FieldRules:
 
     def columns(self) -> tuple[FieldColumn, ...]:
         """The fields, in the order in which they are first declared."""
-        found = {
+        by_name = {
             field.name: FieldColumn(field.name, field.kind, field.is_list)
             for field in reversed(list(self._fields()))
         }
-        return tuple(dict.fromkeys(found[field.name] for field in self._fields()))
+        return tuple(dict.fromkeys(by_name[field.name] for field in self._fields()))
 
     def _fields(self) -> Iterator[FieldRule]:
         for rule in self.rules:

@@ -33,11 +33,11 @@ class MetatagsParseFilter(ParseFilter):
         # what is inside a page is not what its tags are about
         if page.mime_type not in HTML_TYPES or parse.url != page.url:
             return parse
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name, content in scan_markup(page.markup).metas:
             key = f"metatag.{name}"
-            if key in found:
-                found[key] = (found[key] + _SEPARATOR + content)[:MAX_VALUE]
-            elif (self._all or name in self._names) and len(found) < _MAX_NAMES:
-                found[key] = content
-        return replace(parse, metadata={**parse.metadata, **found}) if found else parse
+            if key in values:
+                values[key] = (values[key] + _SEPARATOR + content)[:MAX_VALUE]
+            elif (self._all or name in self._names) and len(values) < _MAX_NAMES:
+                values[key] = content
+        return replace(parse, metadata={**parse.metadata, **values}) if values else parse

@@ -69,11 +69,11 @@ class FeedParser(Parser):
         except BadXml as error:
             return (invalid(page.url, str(error)),)
         try:
-            found = _read(bounded.data, page.url)
+            feed = _read(bounded.data, page.url)
         except Exception as error:  # it stumbles over feeds that are odd enough
             return (invalid(page.url, f"no feed that can be read: {type(error).__name__}"),)
-        entries = [_FeedEntry(entry, page.url) for entry in found.entries[: self._max_entries]]
-        parses = [_feed(page.url, found, entries, bounded.entries_left_out)]
+        entries = [_FeedEntry(entry, page.url) for entry in feed.entries[: self._max_entries]]
+        parses = [_feed(page.url, feed, entries, bounded.entries_left_out)]
         if self._with_documents:
             parses += _documents(page.url, entries)
         return parses
@@ -133,8 +133,8 @@ class _FeedEntry:
         return storable(_bare(self._markup[:_MAX_TEXT]))
 
 
-def _feed(url: str, found: Any, entries: Sequence[_FeedEntry], entries_left_out: int) -> Parse:
-    about = found.feed
+def _feed(url: str, feed: Any, entries: Sequence[_FeedEntry], entries_left_out: int) -> Parse:
+    about = feed.feed
     own = _resolved(url, _text(about, "link"))
     links = [Outlink(own, one_line(_bare(_text(about, "title"))), "", "feed")] if own else []
     for entry in entries:
@@ -153,7 +153,7 @@ def _feed(url: str, found: Any, entries: Sequence[_FeedEntry], entries_left_out:
         language=normalised(_text(about, "language")),
         metadata=facts(
             {
-                "feed.version": found.get("version", ""),
+                "feed.version": feed.get("version", ""),
                 FEED_ENTRIES_KEY: len(entries),
                 "author": _authors(about),
                 "tags": _tags(about),
@@ -169,11 +169,11 @@ def _documents(url: str, entries: Sequence[_FeedEntry]) -> Iterator[Parse]:
     """A feed may speak for pages of its own domain only: else anybody could write anybody's."""
     with outside_page_time():  # the first to ask loads the list of public suffixes
         domain = domain_of(url)
-    seen = {url}
+    urls = {url}
     for entry in entries:
-        if entry.url is None or entry.url in seen or domain_of(entry.url) != domain:
+        if entry.url is None or entry.url in urls or domain_of(entry.url) != domain:
             continue
-        seen.add(entry.url)
+        urls.add(entry.url)
         yield Parse(
             entry.url,
             title=entry.title,

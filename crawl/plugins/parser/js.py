@@ -49,14 +49,14 @@ class JsParser(Parser):
         self._relative = config[RELATIVE]
 
     def parse(self, page: Page) -> Sequence[Parse]:
-        found: dict[str, None] = {}
+        urls: dict[str, None] = {}
         over_limit: set[str] = set()
         for url in self._links(page):
-            if len(found) < MAX_LINKS:
-                found[url] = None
-            elif url not in found:
+            if len(urls) < MAX_LINKS:
+                urls[url] = None
+            elif url not in urls:
                 over_limit.add(url)
-        links = tuple(Outlink(url, tag="script") for url in found)
+        links = tuple(Outlink(url, tag="script") for url in urls)
         return (Parse(page.url, outlinks=links, outlinks_over_limit=len(over_limit)),)
 
     def _links(self, page: Page) -> Iterator[str]:

@@ -94,7 +94,7 @@ def test_how_far_it_is_is_told_while_a_batch_is_under_way(monkeypatch: MonkeyPat
     given = content_table([*pages(2), content("http://a.org/bad", "do hang x"), *pages(1)])
     counted: list[int] = []
     with Sandbox(plan(parser__timeout="2s")) as sandbox:
-        (batch,) = sandbox.parse_batches(given, counted.append, done=10)
+        (batch,) = sandbox.parse_batches(given, counted.append, before=10)
     assert batch.counters["pages"] == 4
     assert 12 in counted
     assert counted[-1] == 14
