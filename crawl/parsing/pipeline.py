@@ -32,7 +32,6 @@ from crawl.parsing.document import (
     PageFailure,
     ParsedBatch,
     content_inside,
-    join_batches,
 )
 from crawl.parsing.empty_parse import reason_if_empty
 from crawl.parsing.link_lists import is_link_list
@@ -45,8 +44,6 @@ from crawl.parsing.text.mime import mime_type
 from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
 
-__all__ = ["ParsePlan", "ParsedBatch", "Pipeline", "join_batches", "parse_batch"]
-
 _LONGEST_MESSAGE = 300
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _TEXTUAL = names_in(
@@ -57,11 +54,6 @@ _TEXTUAL = names_in(
 OUT_OF_MEMORY = "the parser wanted more memory than it may have"
 _FAULTS = (Exception, SystemExit)
 """What a plugin may raise: a page must not end the process, whatever its parser does."""
-
-
-def parse_batch(parsing: ParsePlan, contents: Sequence[Content]) -> ParsedBatch:
-    """Parses pages in this very process, without any guard: for checkers and tests."""
-    return Pipeline(parsing).parse(contents)
 
 
 class Pipeline:
@@ -116,19 +108,17 @@ class Pipeline:
         if content.truncated:
             counters[f"truncated.{content.truncated}"] += 1
         if failure is not None:
-            return self._failed_document(
-                content, Parse(content.url, failure.status, failure.message), counters
-            )
-        if content.truncated and self._skip_truncated:
+            failed = Parse(content.url, failure.status, failure.message)
+        elif content.truncated and self._skip_truncated:
             reason = f"the body is not whole: {content.truncated}"
             failed = Parse(content.url, ParseStatus.TRUNCATED, reason)
-            return self._failed_document(content, failed, counters)
-        try:
-            return self._parsed(content, counters)
-        except MemoryError:
-            failed = Parse(content.url, ParseStatus.MEMORY, OUT_OF_MEMORY)
-        except _FAULTS as error:
-            failed = _failure(content.url, error)
+        else:
+            try:
+                return self._parsed(content, counters)
+            except MemoryError:
+                failed = Parse(content.url, ParseStatus.MEMORY, OUT_OF_MEMORY)
+            except _FAULTS as error:
+                failed = _failure(content.url, error)
         return self._failed_document(content, failed, counters)
 
     def _parsed(self, content: Content, counters: Counters) -> list[Document]:

@@ -46,7 +46,10 @@ def with_microdata(parse: Parse, page: Page) -> Parse:
     the limits are counted."""
     if not any(mark in page.utf_8 for mark in _MARKS) or page.tree is None:
         return parse
-    items, dropped = microdata_of(page.tree, page.url, page.charset)
+    reader = _MicrodataReader(page.tree, page.url, page.charset)
+    items = [item for item in map(reader.item, reader.tops()) if item["properties"]]
+    dropped = reader.dropped
+    """How many more items and properties there are than are read."""
     texts: list[str] = []
     room = _MAX_CHARACTERS
     for item in items:
@@ -61,14 +64,6 @@ def with_microdata(parse: Parse, page: Page) -> Parse:
         return replace(parse, counts=counts)
     metadata = {**parse.metadata, METADATA_KEY: f"[{','.join(texts)}]"}
     return replace(parse, metadata=metadata, counts=counts)
-
-
-def microdata_of(tree: LexborHTMLParser, url: str, charset: str) -> tuple[list[Item], int]:
-    """The top-level items of a page, and how many more items and properties there are than are
-    read."""
-    reader = _MicrodataReader(tree, url, charset)
-    items = [item for item in map(reader.item, reader.tops()) if item["properties"]]
-    return items, reader.dropped
 
 
 class _MicrodataReader:

@@ -25,9 +25,7 @@ class MetatagsParseFilter(ParseFilter):
     """What several tags of one name say stands in one value."""
 
     def __init__(self, config: Config) -> None:
-        names = {name.lower() for name in config[NAMES]}
-        self._all = "*" in names
-        self._names = names
+        self._names = {name.lower() for name in config[NAMES]}
 
     def filter(self, page: Page, parse: Parse) -> Parse:
         # what is inside a page is not what its tags are about
@@ -38,6 +36,6 @@ class MetatagsParseFilter(ParseFilter):
             key = f"metatag.{name}"
             if key in values:
                 values[key] = (values[key] + _SEPARATOR + content)[:MAX_VALUE]
-            elif (self._all or name in self._names) and len(values) < _MAX_NAMES:
+            elif not self._names.isdisjoint(("*", name)) and len(values) < _MAX_NAMES:
                 values[key] = content
         return replace(parse, metadata={**parse.metadata, **values}) if values else parse

@@ -102,15 +102,13 @@ class _FeedEntry:
         self._markup = next(filter(None, contents), "") or _text(entry, "summary")
         # `link` is the one for readers; the others are attachments and the like
         own = _text(entry, "link")
-        targets = [(own, "")]
         links = _dicts(entry, "links")
-        for link in links[:_MAX_LINKS]:
-            targets.append((_text(link, "href"), _text(link, "rel")))
+        others = ((_text(link, "href"), _text(link, "rel")) for link in links[:_MAX_LINKS])
         left_out = [link for link in links[_MAX_LINKS:] if _text(link, "href") != own]
         self.links_over_limit = len(left_out)
         rels: dict[str, str] = {}
         bad: set[str] = set()
-        for target, rel in targets:
+        for target, rel in ((own, ""), *others):
             url = _resolved(feed_url, target)
             if url is not None:
                 rels.setdefault(url, one_line(rel.lower(), 100))

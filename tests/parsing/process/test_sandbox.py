@@ -16,11 +16,10 @@ from crawl.errors import EnvironmentFault
 from crawl.model.content import Content
 from crawl.model.contents import content_table
 from crawl.parsing.document import ParsedBatch
-from crawl.parsing.pipeline import parse_batch
 from crawl.parsing.process import parser_process
 from crawl.parsing.process import sandbox as module
 from crawl.parsing.process.sandbox import Sandbox
-from tests.parsing.small_parsers import content, plan
+from tests.parsing.small_parsers import content, parse_batch, plan
 
 pytestmark = pytest.mark.slow
 
