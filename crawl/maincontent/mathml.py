@@ -36,13 +36,11 @@ def _unstyled(tex: str) -> str:
 
 
 def _children(node: LexborNode) -> list[Any]:
-    children = []
-    child: Any = node.first_child
-    while child is not None:
-        if child.tag not in _NOT_SHOWN and not (child.tag == "-text" and _is_blank(child)):
-            children.append(child)
-        child = child.next
-    return children
+    return [
+        child
+        for child in node.iter(include_text=True)
+        if child.tag not in _NOT_SHOWN and not (child.tag == "-text" and _is_blank(child))
+    ]
 
 
 def _is_blank(node: Any) -> bool:

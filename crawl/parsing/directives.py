@@ -63,9 +63,9 @@ def directives_of_meta(tags: Iterable[tuple[str, str]], agent: str) -> frozenset
 def with_header_directives(content: Content, parse: Parse, agent: str, *, inside: bool) -> Parse:
     """The parse with the directives of X-Robots-Tag and, of a page that is not `inside` another,
     with the canonical URL of a Link header."""
-    asked = content.headers.get("x-robots-tag")
-    if asked:
-        parse = replace(parse, directives=parse.directives | directives_of_header(asked, agent))
+    header = content.headers.get("x-robots-tag")
+    if header:
+        parse = replace(parse, directives=parse.directives | directives_of_header(header, agent))
     link = content.headers.get("link")
     if link and not parse.canonical and not inside:
         parse = replace(parse, canonical=canonical_of_link_header(link, content.url))

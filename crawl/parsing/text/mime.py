@@ -89,8 +89,7 @@ def mime_type(content: Content, *, magic: bool = True) -> str:
 
 def is_packed_or_vague(declared: str) -> bool:
     """Whether a Content-Type says nothing of what is inside a packed file."""
-    kind = essence(declared)
-    return kind in _GZIP_TYPES or kind in _VAGUE
+    return essence(declared) in _GZIP_TYPES | _VAGUE
 
 
 def feed_type(root: str, head: str) -> str:

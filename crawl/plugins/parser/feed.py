@@ -117,14 +117,7 @@ class _FeedEntry:
         self.links_malformed = len(bad)
         self.url = next(iter(rels), None)
         self.links = tuple(Outlink(url, self.title, rel, "entry") for url, rel in rels.items())
-        self.metadata = facts(
-            {
-                "author": _authors(entry),
-                "tags": _tags(entry),
-                "published": _text(entry, "published"),
-                "updated": _text(entry, "updated"),
-            }
-        )
+        self.metadata = facts(_origin(entry))
 
     @property
     def text(self) -> str:
@@ -153,10 +146,7 @@ def _feed(url: str, feed: Any, entries: Sequence[_FeedEntry], entries_left_out: 
             {
                 "feed.version": feed.get("version", ""),
                 FEED_ENTRIES_KEY: len(entries),
-                "author": _authors(about),
-                "tags": _tags(about),
-                "published": _text(about, "published"),
-                "updated": _text(about, "updated"),
+                **_origin(about),
                 "description": one_line(_bare(_text(about, "subtitle"))),
             }
         ),
@@ -198,6 +188,12 @@ def _bare(markup: str) -> str:
 def _resolved(base: str, target: str) -> str | None:
     target = target.strip()
     return resolve(base, target) if 0 < len(target) <= MAX_URL else None
+
+
+def _origin(values: Mapping[str, Any]) -> dict[str, str]:
+    """What a feed and an entry say alike: by whom they are, of what, and from when."""
+    dates = {key: _text(values, key) for key in ("published", "updated")}
+    return {"author": _authors(values), "tags": _tags(values), **dates}
 
 
 def _authors(values: Mapping[str, Any]) -> str:

@@ -68,14 +68,11 @@ class JsParser(Parser):
             url = link_of(literal)
             if url is None and literal.startswith("//"):
                 url = resolve(page.url, literal) if link_of("http:" + literal) else None
-            if url is None and self._relative and _is_relative(literal):
-                url = resolve(page.url, literal)
+            if url is None and self._relative:
+                is_path = _PATH.fullmatch(literal) or _FILE.fullmatch(literal)
+                url = resolve(page.url, literal) if is_path else None
             if url is not None:
                 yield url
-
-
-def _is_relative(literal: str) -> bool:
-    return bool(_PATH.fullmatch(literal) or _FILE.fullmatch(literal))
 
 
 def _unescaped(escape: re.Match[str]) -> str:
