@@ -70,12 +70,12 @@ def charset_named(label: str) -> str | None:
     label = label.strip(" \t\n\f\r\"'").lower()
     if not label.isascii():
         return None
-    known = label.replace("-", "_")
-    known = aliases.get(known, known)
-    found = webencodings.lookup(label) or webencodings.lookup(
-        _PYTHON_NAMES.get(known, known.replace("_", "-"))
+    name = label.replace("-", "_")
+    name = aliases.get(name, name)
+    encoding = webencodings.lookup(label) or webencodings.lookup(
+        _PYTHON_NAMES.get(name, name.replace("_", "-"))
     )
-    return None if found is None else str(found.name)
+    return None if encoding is None else str(encoding.name)
 
 
 def decode(body: bytes, charset: str) -> str:

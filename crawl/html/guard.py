@@ -101,13 +101,13 @@ def _without_end(data: bytes, starts: Positions) -> Iterator[int]:
     deadline."""
     last = 0
     for window in range(0, len(data), _WINDOW):
-        found = data.rfind(b">", window, window + _WINDOW)
-        if found < 0:
+        place = data.rfind(b">", window, window + _WINDOW)
+        if place < 0:
             which = int(np.searchsorted(starts, last))
             if which < len(starts):
                 yield int(starts[which])
         else:
-            last = found
+            last = place
 
 
 def _is_shallow(markup: str) -> bool:

@@ -46,8 +46,8 @@ def declared_charset(body: bytes) -> Declaration:
 
 def charset_parameter(text: str) -> str | None:
     """The charset of a Content-Type; None where it names none."""
-    found = _CHARSET.search(text)
-    return None if found is None else charset_named(found[1])
+    match = _CHARSET.search(text)
+    return None if match is None else charset_named(match[1])
 
 
 def _in_meta(start: bytes) -> Declaration:

@@ -36,10 +36,8 @@ class _Builder(HTMLTreeBuilder):
 
     def start(self, tag: str, attributes: Attributes) -> None:
         assert self.soup is not None
-        given = self.attribute_dict_class()
-        for name, value in attributes.items():
-            given[name] = "" if value is None else value
-        self.soup.handle_starttag(tag, None, None, given)
+        values = self.attribute_dict_class({n: value or "" for n, value in attributes.items()})
+        self.soup.handle_starttag(tag, None, None, values)
         if tag in VOID:
             self.soup.handle_endtag(tag)
 

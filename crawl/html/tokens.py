@@ -97,12 +97,12 @@ def tokens(markup: str) -> Iterator[tuple[Token, str, str]]:
 
 def attributes_of(written: str) -> dict[str, str | None]:
     """The attributes of a tag; of many, the first."""
-    found: dict[str, str | None] = {}
+    attributes: dict[str, str | None] = {}
     for each in islice(_ATTRIBUTES.finditer(written), _MAX_ATTRIBUTES):
         name, *values = each.groups()
         value = next((value for value in values if value is not None), None)
-        found.setdefault(name.lower(), None if value is None else _unescape(value))
-    return found
+        attributes.setdefault(name.lower(), None if value is None else _unescape(value))
+    return attributes
 
 
 def attribute_count(data: bytes, start: int) -> tuple[int, int]:
@@ -166,8 +166,8 @@ def feed(markup: str, handler: TreeHandler) -> None:
 def _after_comment(markup: str, start: int) -> int:
     """Behind a comment, or behind what is taken for one: `<!…>`, `<?…>`, `</3>`."""
     ending = "-->" if markup.startswith("<!--", start) else ">"
-    found = markup.find(ending, start + 2)
-    return len(markup) if found < 0 else found + len(ending)
+    place = markup.find(ending, start + 2)
+    return len(markup) if place < 0 else place + len(ending)
 
 
 def _unescape(text: str) -> str:

@@ -74,9 +74,9 @@ def _has_article(outline: Outline, weights: Weights, roles: list[Role]) -> tuple
             else:
                 comments += weights.good[at]
     total = weights.good[0]
-    left = total - around - comments
-    enough = max(ENOUGH, _FAIR_SHARE * (left + around))
-    return left >= enough, left >= ENOUGH
+    main = total - around - comments
+    enough = max(ENOUGH, _FAIR_SHARE * (main + around))
+    return main >= enough, main >= ENOUGH
 
 
 def _roles(outline: Outline, weights: Weights) -> list[Role]:

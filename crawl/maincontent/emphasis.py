@@ -9,6 +9,7 @@ it cannot say is left out by who asks, for it must not stand as if it were valid
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from enum import IntEnum
 from unicodedata import category
 
@@ -52,27 +53,23 @@ def side(character: str) -> Side:
     return Side.PUNCTUATION if kind == "P" else Side.WORD
 
 
+@dataclass(slots=True, eq=False)
 class _Segment:
     """A piece of text all of which is emphasized alike."""
 
-    __slots__ = ("style", "text")
-
-    def __init__(self, style: int, text: str) -> None:
-        self.style = style
-        self.text = text
+    style: int
+    text: str
 
 
+@dataclass(slots=True, eq=False)
 class _Pair:
     """Emphasis of one kind, over segments that follow each other."""
 
-    __slots__ = ("bit", "delimiter", "end", "start")
-
-    def __init__(self, bit: int, start: int) -> None:
-        self.bit = bit
-        self.start = start
-        self.end = start
-        self.delimiter = ""
-        """None where Markdown cannot say it."""
+    bit: int
+    start: int
+    end: int
+    delimiter: str = ""
+    """None where Markdown cannot say it."""
 
 
 def emphasized(text: str) -> str | None:
@@ -120,21 +117,21 @@ def _simple(pieces: list[str]) -> str:
 def _segments(pieces: list[str]) -> list[_Segment]:
     """Texts and marks as segments, none of which begins or ends with a blank that is emphasized
     unlike what is beside it."""
-    found: list[_Segment] = []
+    segments: list[_Segment] = []
     style = 0
     for piece in pieces:
         if piece in _BIT:
             style ^= _BIT[piece]
         elif piece == BREAK:
-            found.append(_Segment(0, "\n"))
+            segments.append(_Segment(0, "\n"))
         elif piece:
             lead, words, tail = _split_blanks(piece)
-            if lead and found and found[-1].text == " ":
-                found[-1].style &= style  # one blank for two
+            if lead and segments and segments[-1].text == " ":
+                segments[-1].style &= style  # one blank for two
                 lead = ""
-            found.extend(_Segment(style, part) for part in (lead, words, tail) if part)
-    _take_blanks_out(found)
-    return _merged(found)
+            segments.extend(_Segment(style, part) for part in (lead, words, tail) if part)
+    _take_blanks_out(segments)
+    return _merged(segments)
 
 
 def _split_blanks(piece: str) -> tuple[str, str, str]:
@@ -160,24 +157,24 @@ def _take_blanks_out(segments: list[_Segment]) -> None:
 def _merged(segments: list[_Segment]) -> list[_Segment]:
     """One segment for those beside each other that are emphasized alike, one blank for two, and
     none beside a line's end."""
-    found: list[list[str]] = []
+    texts: list[list[str]] = []
     styles: list[int] = []
     last = "\n"
     for segment in segments:
         text = segment.text
         if last.isspace():
             text = "\n" if text == "\n" and last != "\n" else text.lstrip()
-            if text == "\n" and found:
-                found[-1][-1] = found[-1][-1].rstrip()
+            if text == "\n" and texts:
+                texts[-1][-1] = texts[-1][-1].rstrip()
         if not text:
             continue
         last = text[-1]
         if styles and styles[-1] == segment.style:
-            found[-1].append(text)
+            texts[-1].append(text)
         else:
-            found.append([text])
+            texts.append([text])
             styles.append(segment.style)
-    joined = zip(styles, map("".join, found), strict=True)
+    joined = zip(styles, map("".join, texts), strict=True)
     return [_Segment(style, text) for style, text in joined if text]
 
 
@@ -186,7 +183,7 @@ def _pairs(segments: list[_Segment]) -> list[_Pair]:
     """Pairs of delimiters that lie in each other or beside each other, in the order in which they
     begin; of those that begin together, the one that lasts longer is outside."""
     lasts = _lasts(segments)
-    found: list[_Pair] = []
+    pairs: list[_Pair] = []
     opened: list[_Pair] = []
     for place, segment in enumerate(segments):
         style = segment.style
@@ -195,12 +192,10 @@ def _pairs(segments: list[_Segment]) -> list[_Pair]:
         inside = sum(pair.bit for pair in opened)
         missing = [bit for bit in _BIT.values() if style & bit and not inside & bit]
         for bit in sorted(missing, key=lambda bit: -lasts[bit][place]):
-            pair = _Pair(bit, place)
+            pair = _Pair(bit, place, len(segments))
             opened.append(pair)
-            found.append(pair)
-    for pair in opened:
-        pair.end = len(segments)
-    return found
+            pairs.append(pair)
+    return pairs
 
 
 def _lasts(segments: list[_Segment]) -> dict[int, list[int]]:

@@ -30,19 +30,15 @@ class _OpenList:
 
     def item(self, parent: Enclosure | None, attributes: Attributes) -> Enclosure:
         """The next item."""
-        if self._number is None and not self._is_reversed:
-            self.last = found = Enclosure(parent, self.id, None)
-            return found
-        value = _integer(attributes.get("value")) if attributes else None
+        is_numbered = self._is_reversed or self._number is not None
+        value = _integer(attributes.get("value")) if is_numbered and attributes else None
+        number = self._number if value is None else value
+        self.last = item = Enclosure(parent, self.id, number)
         if self._is_reversed:
-            found = Enclosure(parent, self.id, 0)
-            self._items.append((found, value))
-        else:
-            number = value if value is not None else self._number or 0
-            found = Enclosure(parent, self.id, number)
+            self._items.append((item, value))
+        elif number is not None:
             self._number = number + 1
-        self.last = found
-        return found
+        return item
 
     def end(self) -> None:
         """Counts items downwards, where that was asked for: the first is as many as there are."""
@@ -91,9 +87,9 @@ class Enclosures:
             self._lists.pop().end()
 
 
-def _integer(said: str | None) -> int | None:
-    found = _INTEGER.match(said) if said else None
-    if found is None:
+def _integer(text: str | None) -> int | None:
+    match = _INTEGER.match(text) if text else None
+    if match is None:
         return None
-    number = int(found[1])
+    number = int(match[1])
     return number if -_LARGEST <= number <= _LARGEST else None

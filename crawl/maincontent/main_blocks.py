@@ -30,16 +30,16 @@ def main_blocks(outline: Outline) -> list[Block]:
     weights = weigh(outline)
     dropped = dropped_containers(outline, weights)
     root = _root(outline, weights, dropped)
-    found = _blocks_below(outline, root, dropped)
-    if sum(len(block.text) for block in found) < ENOUGH and root:
-        found = _blocks_below(outline, 0, dropped)
-    if not has_running_text(found):
+    blocks = _blocks_below(outline, root, dropped)
+    if sum(len(block.text) for block in blocks) < ENOUGH and root:
+        blocks = _blocks_below(outline, 0, dropped)
+    if not has_running_text(blocks):
         listed = _link_article(outline, weights, root)
-        if sum(len(block.text) for block in listed) > sum(len(block.text) for block in found):
+        if sum(len(block.text) for block in listed) > sum(len(block.text) for block in blocks):
             return listed
-    if not found:
+    if not blocks:
         return list(outline.blocks)
-    return _without_vain_headings(outline, _with_beginning(outline, found, dropped))
+    return _without_vain_headings(outline, _with_beginning(outline, blocks, dropped))
 
 
 def _root(outline: Outline, weights: Weights, dropped: list[bool]) -> int:
@@ -93,13 +93,13 @@ def _sections(outline: Outline, dropped: list[bool]) -> frozenset[int]:
     counts = Counter(
         look for look, is_dropped in zip(looks, dropped, strict=True) if not is_dropped
     )
-    found = []
+    sections = []
     for at in range(1, len(containers)):
         parent, *look, level = looks[at]
         around, above = looks[parent][1:3], levels[parent]
         if level and (counts[looks[at]] > 1 or (tuple(look) == around and 0 < above < level)):
-            found.append(at)
-    return frozenset(found)
+            sections.append(at)
+    return frozenset(sections)
 
 
 def _heading_levels(outline: Outline) -> list[int]:
@@ -182,17 +182,17 @@ def _is_only_link(block: Block, around: str) -> bool:
     )
 
 
-def _with_beginning(outline: Outline, found: list[Block], dropped: list[bool]) -> list[Block]:
+def _with_beginning(outline: Outline, blocks: list[Block], dropped: list[bool]) -> list[Block]:
     """With the page's first heading, and the lead behind it, where they stand before the container
     that was chosen; and with the sections that stand in a header with that heading."""
-    if any(block.level == 1 for block in found):
-        return found
+    if any(block.level == 1 for block in blocks):
+        return blocks
     containers = outline.containers
     beginning: list[Block] = []
     header: list[Block] = []
     """Behind the first heading, in its own container or one in that."""
     for block in outline.blocks:
-        if block is found[0]:
+        if block is blocks[0]:
             break
         at = block.container
         if dropped[at]:
@@ -205,10 +205,10 @@ def _with_beginning(outline: Outline, found: list[Block], dropped: list[bool]) -
             if _is_lead(block):
                 beginning.append(block)
     if any(block.level for block in header) and not _is_below(
-        containers, found[0].container, beginning[0].container
+        containers, blocks[0].container, beginning[0].container
     ):
-        return [beginning[0], *header, *found]
-    return beginning + found
+        return [beginning[0], *header, *blocks]
+    return beginning + blocks
 
 
 def _is_lead(block: Block) -> bool:
@@ -220,19 +220,19 @@ def _is_lead(block: Block) -> bool:
     )
 
 
-def _without_vain_headings(outline: Outline, found: list[Block]) -> list[Block]:
+def _without_vain_headings(outline: Outline, blocks: list[Block]) -> list[Block]:
     """Without headings of which all that stood below them was left out: `Read also`."""
     places = {id(block): place for place, block in enumerate(outline.blocks)}
-    kept: list[Block] = []
+    result: list[Block] = []
     following = len(outline.blocks)
     """The place of the next block that stays."""
-    for block in reversed(found):
+    for block in reversed(blocks):
         place = places[id(block)]
-        if place + 1 == following or not _is_vain(block, kept):
-            kept.append(block)
+        if place + 1 == following or not _is_vain(block, result):
+            result.append(block)
             following = place
-    kept.reverse()
-    return kept if has_running_text(kept) else found
+    result.reverse()
+    return result if has_running_text(result) else blocks
 
 
 def _is_vain(block: Block, following: list[Block]) -> bool:

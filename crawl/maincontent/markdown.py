@@ -111,7 +111,7 @@ def heading(text: str) -> str:
 
 def code_span(text: str) -> str:
     """One line of code between backticks, of which there are more than in it."""
-    longest = max((len(found[0]) for found in _TICKS.finditer(text)), default=0)
+    longest = max((len(ticks[0]) for ticks in _TICKS.finditer(text)), default=0)
     fence = "`" * (longest + 1)
     # of a blank at both ends readers drop one, and a backtick must not touch the fence
     is_blank = text[0] == text[-1] == " "
@@ -139,16 +139,18 @@ def _finished(text: str, spans: list[str]) -> str:
     if spans:
         # code that touches other code is one, for their backticks would be
         following = iter(spans)
-        text = _PLACES.sub(lambda found: code_span("".join(islice(following, len(found[0])))), text)
+        text = _PLACES.sub(
+            lambda places: code_span("".join(islice(following, len(places[0])))), text
+        )
     return text.replace(STAR, "*") if STAR in text else text
 
 
 def _with_places(text: str, spans: list[str]) -> str:
     """The text with places for its code spans."""
 
-    def place(found: re.Match[str]) -> str:
+    def place(match: re.Match[str]) -> str:
         # what a line break or struck text divides is code for itself
-        return "".join(map(one, _OUTSIDE_CODE.split(found[1].translate(_WITHOUT_EMPHASIS))))
+        return "".join(map(one, _OUTSIDE_CODE.split(match[1].translate(_WITHOUT_EMPHASIS))))
 
     def one(inside: str) -> str:
         words = " ".join(inside.split())
@@ -181,21 +183,21 @@ def _escaped(text: str, spans: Sequence[str]) -> str:
     has_addresses = any("@" in each for each in (text, *spans))
     has_brackets = "[" in text
 
-    def replacement(found: re.Match[str]) -> str:
-        piece = found[0]
+    def replacement(match: re.Match[str]) -> str:
+        piece = match[0]
         first = piece[0]
         if first in runs:
-            if not runs[first] or (first != "`" and not any(_opens_and_closes(text, found, first))):
+            if not runs[first] or (first != "`" and not any(_opens_and_closes(text, match, first))):
                 return piece
             return "".join(f"\\{each}" for each in piece)
         if first == "\\":
-            following = _after(text, found.end())
+            following = _after(text, match.end())
             needed = not following or following in PUNCTUATION or following in MARKS + SPAN
         elif first == "<":
-            following = _following(text, found.end())[:1]
+            following = _following(text, match.end())[:1]
             needed = has_tags and (has_addresses or _is_tag(following))
         elif first == "&":
-            entity = _ENTITY.match(_following(text, found.start()))
+            entity = _ENTITY.match(_following(text, match.start()))
             needed = entity is not None and (entity[1] is None or entity[1] in html5)
         else:
             needed = has_brackets
@@ -207,18 +209,18 @@ def _escaped(text: str, spans: Sequence[str]) -> str:
 def _may_pair(text: str, character: str) -> bool:
     """Whether some run of the character may begin emphasis that a later one ends."""
     may_be_open = False
-    for found in re.finditer(f"\\{character}+" if character == "*" else f"{character}+", text):
-        opens, closes = _opens_and_closes(text, found, character)
+    for run in re.finditer(f"\\{character}+" if character == "*" else f"{character}+", text):
+        opens, closes = _opens_and_closes(text, run, character)
         if closes and may_be_open:
             return True
         may_be_open = may_be_open or opens
     return False
 
 
-def _opens_and_closes(text: str, found: re.Match[str], character: str) -> tuple[bool, bool]:
+def _opens_and_closes(text: str, run: re.Match[str], character: str) -> tuple[bool, bool]:
     """Whether any reader may take a run of delimiters for a beginning, and for an end."""
-    before = side(_before(text, found.start()))
-    after = side(_after(text, found.end()))
+    before = side(_before(text, run.start()))
+    after = side(_after(text, run.end()))
     opens, closes = _may_flank(before, after), _may_flank(after, before)
     if character == "_":  # which has no meaning between letters
         within = Side.WORD

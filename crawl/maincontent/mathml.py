@@ -16,14 +16,14 @@ _STYLED = ("{\\displaystyle", "{\\textstyle")
 
 def formula_text(node: LexborNode) -> str:
     """The text of a `math` element: `alttext`, the TeX that it is annotated with, or its parts."""
-    said = (node.attributes.get("alttext") or "").strip()
-    if not said:
+    tex = (node.attributes.get("alttext") or "").strip()
+    if not tex:
         for annotation in node.css("annotation"):
             if "tex" in (annotation.attributes.get("encoding") or "").lower():
-                said = (annotation.text(deep=True) or "").strip()
+                tex = (annotation.text(deep=True) or "").strip()
                 break
-    if said:
-        return _unstyled(said)[:_MAX_CHARACTERS]
+    if tex:
+        return _unstyled(tex)[:_MAX_CHARACTERS]
     return "".join(_parts(node, 0)).strip()[:_MAX_CHARACTERS]
 
 
@@ -36,13 +36,11 @@ def _unstyled(tex: str) -> str:
 
 
 def _children(node: LexborNode) -> list[Any]:
-    found = []
-    child: Any = node.first_child
-    while child is not None:
-        if child.tag not in _NOT_SHOWN and not (child.tag == "-text" and _is_blank(child)):
-            found.append(child)
-        child = child.next
-    return found
+    return [
+        child
+        for child in node.iter(include_text=True)
+        if child.tag not in _NOT_SHOWN and not (child.tag == "-text" and _is_blank(child))
+    ]
 
 
 def _is_blank(node: Any) -> bool:

@@ -97,6 +97,11 @@ _OTHER_ARTICLE = re.compile(
     r"(?:^|\s)(?!category-|tag-)(?:\w+-)?(?:modal|related|recommend\w*|promo)(?=$|[\s_-])", re.I
 )
 _BY_TAG = {"header": Role.HEADER, "form": Role.FORM}
+_BY_NAME = (
+    *((_MAIN, Role.MAIN), (_AROUND, Role.AROUND), (_LINKS, Role.LINKS)),
+    *((_CAPTION, Role.CAPTION), (_LEAD, Role.LEAD)),
+)
+"""The first that fits decides."""
 _HEADER = re.compile(r"(?:^|[\s_-])(?:header|head|hero)(?:$|[\s_-])", re.I)
 
 
@@ -120,16 +125,9 @@ def role_of_names(tag: str, names: str, identifier: str, role: str, inside_main:
         return Role.MAIN
     if not both:
         return _BY_TAG.get(tag, Role.NONE)
-    if _MAIN.search(both):
-        return Role.MAIN
-    if _AROUND.search(both):
-        return Role.AROUND
-    if _LINKS.search(both):
-        return Role.LINKS
-    if _CAPTION.search(both):
-        return Role.CAPTION
-    if _LEAD.search(both):
-        return Role.LEAD
+    for pattern, named in _BY_NAME:
+        if pattern.search(both):
+            return named
     if not inside_main and _HEADER.search(both):
         return Role.HEADER
     return _BY_TAG.get(tag, Role.NONE)

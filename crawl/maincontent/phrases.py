@@ -81,15 +81,15 @@ class Phrases:
         if taken != self._taken or not 0 < len(pieces) - start <= _MAX_PIECES:
             return
         inside = "".join(pieces[start:])
-        said = inside.replace(BREAK, " ").translate(_WITHOUT_MARKS)
-        text = " ".join(said.split())
+        plain = inside.replace(BREAK, " ").translate(_WITHOUT_MARKS)
+        text = " ".join(plain.split())
         if not text or STRIKE in inside:
             return
         change = raised if tag == "sup" else lowered
         changed = change(text, self._last_character(start))
         # a note keeps the blanks that part it from words; an exponent belongs to what it stands at
-        lead = " " if changed == text and said[0].isspace() else ""
-        tail = " " if said[-1].isspace() else ""
+        lead = " " if changed == text and plain[0].isspace() else ""
+        tail = " " if plain[-1].isspace() else ""
         pieces[start:] = [f"{lead}{changed}{tail}"]
 
     def _last_character(self, end: int) -> str:

@@ -9,6 +9,7 @@ count by themselves.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import takewhile
 
 from crawl.maincontent.blocks import Block, Enclosure, Kind
 
@@ -75,18 +76,14 @@ class Places:
                 gap = "\n"
             elif shared:
                 gap = f"\n{''.join(self._indents[:shared]).rstrip()}\n"
-        kept = "".join(self._indents[:shared])
-        first = kept + self._open(opened, shared, is_text=block.kind in _TEXTS)
-        return Place(gap, first, kept + "".join(self._indents[shared:]))
+        indent = "".join(self._indents[:shared])
+        first = indent + self._open(opened, shared, is_text=block.kind in _TEXTS)
+        return Place(gap, first, indent + "".join(self._indents[shared:]))
 
     def _shared(self, around: list[Enclosure]) -> int:
         """How many enclosures the block has in common with the one before."""
-        count = 0
-        for one, other in zip(self._enclosures, around, strict=False):
-            if one is not other:
-                break
-            count += 1
-        return count
+        pairs = zip(self._enclosures, around, strict=False)
+        return sum(1 for _ in takewhile(lambda pair: pair[0] is pair[1], pairs))
 
     def _is_tight(self, before: Block, opened: list[Enclosure], shared: int) -> bool:
         """Whether no blank line stands before a block: it begins an item behind another of the
@@ -123,12 +120,11 @@ class Places:
 
 
 def _around(enclosure: Enclosure | None) -> list[Enclosure]:
-    found: list[Enclosure] = []
+    enclosures: list[Enclosure] = []
     while enclosure is not None:
-        found.append(enclosure)
+        enclosures.append(enclosure)
         enclosure = enclosure.parent
-    found.reverse()
-    return found
+    return enclosures[::-1]
 
 
 def _is_countable(item: Enclosure) -> bool:

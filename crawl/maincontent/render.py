@@ -109,7 +109,7 @@ def _plain_cell(blocks: list[Block]) -> str:
 def _markdown_block(block: Block) -> str:
     if block.kind is Kind.CODE:
         text = without_struck(block.text)
-        longest = max((len(found[0]) for found in _FENCE.finditer(text)), default=2)
+        longest = max((len(ticks[0]) for ticks in _FENCE.finditer(text)), default=2)
         fence = "`" * (longest + 1)
         return f"{fence}{block.language}\n{text}\n{fence}" if text else ""
     if block.kind is Kind.TABLE:

@@ -25,21 +25,21 @@ def rest_of(text: str, main_text: str) -> str:
     return " ".join([*words[:first], *inside, *words[end:]])
 
 
-def _place(words: list[str], wanted: list[str], places: range) -> int | None:
+def _place(words: list[str], phrase: list[str], places: range) -> int | None:
     """The first of the places where the wanted words stand."""
-    if not wanted:
+    if not phrase:
         return None
-    size, begun = len(wanted), wanted[0]
+    size, begun = len(phrase), phrase[0]
     return next(
-        (at for at in places if words[at] == begun and words[at : at + size] == wanted), None
+        (at for at in places if words[at] == begun and words[at : at + size] == phrase), None
     )
 
 
-def _without(words: list[str], known: Counter[str]) -> list[str]:
-    left = []
+def _without(words: list[str], counts: Counter[str]) -> list[str]:
+    rest = []
     for word in words:
-        if known[word] > 0:
-            known[word] -= 1
+        if counts[word] > 0:
+            counts[word] -= 1
         else:
-            left.append(word)
-    return left
+            rest.append(word)
+    return rest

@@ -49,7 +49,7 @@ class OpenTable:
         width = max(map(len, rows), default=0)
         if len(rows) < 2 or not 2 <= width <= _MAX_COLUMNS:
             return []
-        found: list[list[list[Block]]] = []
+        table: list[list[list[Block]]] = []
         covered = self.first
         for row in rows:
             cells: list[list[Block]] = []
@@ -59,11 +59,11 @@ class OpenTable:
                     return []
                 covered = end
                 cells.append(inside)
-            found.append(cells)
+            table.append(cells)
         if covered != len(blocks) or covered == self.first:
             return []
-        few = sum(1 for row in found if len(row) == 1)
-        return [] if 2 * few > len(found) else found
+        few = sum(1 for row in table if len(row) == 1)
+        return [] if 2 * few > len(table) else table
 
     def _is_data(self, inside: list[Block]) -> bool:
         if len(inside) == 1 and inside[0].kind is Kind.PARAGRAPH:

@@ -37,10 +37,10 @@ def positions_with_longest_text(
     """The place of the link to store for each one that is kept, whose page is its `owner`;
     `repeats` come in the order of documents. The first of the longest wins."""
     best = position.copy()
-    for kept, place in repeats:
-        links = links_of[owner[kept]]
-        if _rank(links[place]) > _rank(links[best[kept]]):
-            best[kept] = place
+    for row, place in repeats:
+        links = links_of[owner[row]]
+        if _rank(links[place]) > _rank(links[best[row]]):
+            best[row] = place
     return best
 
 

@@ -190,16 +190,16 @@ def checked_links(
     exempts: Callable[[str, str], bool] = lambda source, target: False,
 ) -> tuple[CheckedLink, ...]:
     """What the rules make of the links of a page, in their order."""
-    kept = keep_links([(page, links)], rules, Counters(), exempts)
-    kept_as = dict(zip(kept.position.tolist(), kept.urls.to_pylist(), strict=True))
-    found = set(kept_as.values())
+    links_kept = keep_links([(page, links)], rules, Counters(), exempts)
+    kept_as = dict(zip(links_kept.position.tolist(), links_kept.urls.to_pylist(), strict=True))
+    targets = set(kept_as.values())
 
     def reason_of(link: Outlink) -> str:
         """Asks the rules about this link alone; what they would keep then is one too many."""
         dropped = Counters()
         alone = keep_links([(page, [link])], replace(rules, max_per_page=1), dropped, exempts)
         if len(alone.urls):
-            return "duplicate" if alone.urls[0].as_py() in found else "limit"
+            return "duplicate" if alone.urls[0].as_py() in targets else "limit"
         reasons = (name.removeprefix(_DROPPED) for name in dropped if name.startswith(_DROPPED))
         return next(reasons, "?")
 

@@ -63,22 +63,21 @@ def directives_of_meta(tags: Iterable[tuple[str, str]], agent: str) -> frozenset
 def with_header_directives(content: Content, parse: Parse, agent: str, *, inside: bool) -> Parse:
     """The parse with the directives of X-Robots-Tag and, of a page that is not `inside` another,
     with the canonical URL of a Link header."""
-    asked = content.headers.get("x-robots-tag")
-    if asked:
-        directives = directives_of_header(asked.split("\n"), agent)
-        parse = replace(parse, directives=parse.directives | directives)
+    header = content.headers.get("x-robots-tag")
+    if header:
+        parse = replace(parse, directives=parse.directives | directives_of_header(header, agent))
     link = content.headers.get("link")
     if link and not parse.canonical and not inside:
         parse = replace(parse, canonical=canonical_of_link_header(link, content.url))
     return parse
 
 
-def directives_of_header(values: str | Iterable[str], agent: str) -> frozenset[str]:
+def directives_of_header(values: str, agent: str) -> frozenset[str]:
     """What `X-Robots-Tag` asks of the crawler called `agent`: one value, or one a line.
 
     `otherbot: noindex, nofollow` is asked of otherbot alone.
     """
-    lines = (values,) if isinstance(values, str) else values
+    lines = values.split("\n")
     return _bounded(directive for line in lines for directive in _of_line(line, agent))
 
 
@@ -87,8 +86,8 @@ def canonical_of_link_header(value: str, base: str) -> str:
     for link in _LINK.finditer(value[:_MAX_HEADER]):
         for name, quoted, bare in _LINK_PARAMETER.findall(link[2]):
             if name.lower() == "rel" and "canonical" in (quoted or bare).lower().split():
-                found = resolve(base, link[1]) or ""
-                return found if found.startswith(("http:", "https:")) else ""
+                url = resolve(base, link[1]) or ""
+                return url if url.startswith(("http:", "https:")) else ""
     return ""
 
 
@@ -120,9 +119,9 @@ def _words(content: str) -> Iterable[str]:
 
 
 def _bounded(directives: Iterable[str]) -> frozenset[str]:
-    found: set[str] = set()
+    wishes: set[str] = set()
     for directive in directives:
         for meant in _MEANINGS.get(directive, (directive[:_MAX_LENGTH],)):
-            if len(found) < _MAX_DIRECTIVES:
-                found.add(meant)
-    return frozenset(found)
+            if len(wishes) < _MAX_DIRECTIVES:
+                wishes.add(meant)
+    return frozenset(wishes)

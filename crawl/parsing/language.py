@@ -146,15 +146,15 @@ def unknown_languages(languages: Iterable[str]) -> list[str]:
 
 def _prose(text: str, least: int) -> str:
     """The lines that look like sentences; empty where they are too few to tell more."""
-    found: list[str] = []
+    sentences: list[str] = []
     length = 0
     for line in text[:_LONGEST_LOOK].split("\n"):
         if len(line) >= _PROSE_LINE and sum(map(str.isalpha, line[:200])) > 0.7 * len(line[:200]):
-            found.append(line)
+            sentences.append(line)
             length += len(line)
             if length > 4 * least:
                 break
-    return "\n".join(found) if length >= least else ""
+    return "\n".join(sentences) if length >= least else ""
 
 
 def _is_dense(text: str) -> bool:

@@ -22,7 +22,7 @@ _SCRIPTS = {"ja": re.compile("[\u3041-\u3096]"), "ko": re.compile("[\uac00-\ud7a
 _MIN_SHARE = 0.15
 """Of a text's letters that are in such a script: what else there is may be program code, which
 makes a text unlike any language."""
-_CHARACTERS_FOR_A_WORD = 120
+_CHARACTERS_PER_WORD = 120
 """Of a text in which one more of the commonest words is expected."""
 
 _BEFORE = r"(?:^|(?<=[\s་(\"'\-]))"
@@ -70,5 +70,5 @@ def is_in_language(text: str, code: str, fit: float) -> bool:
     words = _COMMON_WORDS.get(code)
     if words is None:
         return True
-    wanted = 1 + len(text) // _CHARACTERS_FOR_A_WORD
-    return any(count >= wanted for count, _ in enumerate(words.finditer(text), 1))
+    least = 1 + len(text) // _CHARACTERS_PER_WORD
+    return any(count >= least for count, _ in enumerate(words.finditer(text), 1))

@@ -73,16 +73,12 @@ class LanguageModel:
 
     def set_languages(self, languages: Iterable[str]) -> None:
         """Leaves these languages alone in the model."""
-        wanted = set(languages)
-        chosen = [at for at, code in enumerate(self._classes) if code in wanted]
-        self._classes = [self._classes[at] for at in chosen]
+        codes = set(languages)
+        places = [at for at, code in enumerate(self._classes) if code in codes]
+        self._classes = [self._classes[at] for at in places]
         self._first = _first_places(self._classes)
-        self._weights = self._weights[:, chosen]
-        self._priors, self._usual = self._priors[chosen], self._usual[chosen]
-
-    def classify(self, text: str) -> tuple[str, float]:
-        """The likeliest language, and how much likelier it is than others."""
-        return self.best(text)[:2]
+        self._weights = self._weights[:, places]
+        self._priors, self._usual = self._priors[places], self._usual[places]
 
     def best(self, text: str) -> BestLanguage:
         """The likeliest language; with no confidence where nothing of the text is known."""
@@ -100,21 +96,23 @@ class LanguageModel:
         # the package's temperature, by which confidence does not depend on the length
         shares = np.exp((scores - scores[best]) / math.sqrt(len(data)))
         merged = np.bincount(self._first, shares)
-        found = int(merged.argmax())
-        if self._first[best] != found:
-            best = found
+        likeliest = int(merged.argmax())
+        if self._first[best] != likeliest:
+            best = likeliest
         fit = likelihoods[best] / amounts.sum() - self._usual[best]
-        return BestLanguage(self._classes[found], float(merged[found] / shares.sum()), float(fit))
+        return BestLanguage(
+            self._classes[likeliest], float(merged[likeliest] / shares.sum()), float(fit)
+        )
 
     def _features(self, data: bytes) -> Counter[int]:
         transitions, starts, outputs = self._transitions, self._starts, self._outputs
-        state, found = 0, []
+        state, features = 0, []
         for octet in data:
             state = transitions[starts[state] + octet]
             feature = outputs[state]
             if feature >= 0:
-                found.append(feature)
-        return Counter(found)
+                features.append(feature)
+        return Counter(features)
 
 
 def _first_places(classes: list[str]) -> npt.NDArray[np.intp]:

@@ -10,12 +10,12 @@ from crawl.maincontent.extract import extract
 def main_text(page: Page, counters: Counters) -> str | None:
     """The page's text without menus and footers; None where it has none, which is counted."""
     try:
-        found = extract(page.utf_8, markdown=False, tree=page.tree).text
+        text = extract(page.utf_8, markdown=False, tree=page.tree).text
     except MemoryError:
         raise
     except Exception:  # a page must not end the process
         counters["main_content_errors"] += 1
         return None
-    if not found:
+    if not text:
         counters["main_content_empty"] += 1
-    return found or None
+    return text or None

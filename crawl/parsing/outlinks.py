@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any, cast
 
 import numpy as np
@@ -96,40 +97,42 @@ def keep_links(
     # how many links of each page are looked at next; of those without a limit all of them
     look = np.where(limits < 0, sizes, np.maximum(2 * limits, _FIRST_LOOK))
     sizes[limits == 0] = 0
-    found = _none()
+    good = _none()
     dropped = Counters()
-    first = _distinct(found)
+    first = _distinct(good)
     waiting = np.flatnonzero(scanned < sizes)
     while len(waiting):
         stops = np.minimum(scanned + look, sizes)
         spans = [(int(page), int(scanned[page]), int(stops[page])) for page in waiting]
-        found = _joined(found, _good(pages, sources, spans, rules, dropped, exempts))
+        good = _joined(good, _good(pages, sources, spans, rules, dropped, exempts))
         scanned[waiting] = stops[waiting]
-        first = _distinct(found)
-        enough = np.bincount(found.owner[first], minlength=len(pages)) >= limits
+        first = _distinct(good)
+        enough = np.bincount(good.owner[first], minlength=len(pages)) >= limits
         waiting = np.flatnonzero((scanned < sizes) & ~(enough & (limits >= 0)))
         look *= 4
-    dropped["duplicate"] += len(found.owner) - len(first)
-    kept = _within(found.owner[first], limits)
-    dropped["limit"] += len(first) - int(kept.sum())
+    dropped["duplicate"] += len(good.owner) - len(first)
+    within = _within(good.owner[first], limits)
+    dropped["limit"] += len(first) - int(within.sum())
     dropped["limit"] += sum(len(links) for _, links in pages) - int(scanned.sum())
     for reason, count in dropped.items():
         if count:
             counters[reason if reason.startswith("plugin_errors.") else _DROPPED + reason] += count
-    return _with_longest_texts(pages, found, first[kept], scanned, rules)
+    return _with_longest_texts(pages, good, first[within], scanned, rules)
 
 
 def _with_longest_texts(
-    pages: _Pages, found: KeptLinks, chosen: _Integers, scanned: _Integers, rules: OutlinkRules
+    pages: _Pages, good: KeptLinks, rows: _Integers, scanned: _Integers, rules: OutlinkRules
 ) -> KeptLinks:
     """The chosen ones of the links that were found good, each told by the longest text that its
     page has for it."""
-    kept = _taken(found, chosen)
+    outlinks = _taken(good, rows)
     links_of = [links for _, links in pages]
-    repeats = list(_repeats(found, chosen))
-    unread = list(unread_links(links_of, kept.owner, kept.position, scanned, rules.ignored_rel))
+    repeats = list(_repeats(good, rows))
+    unread = list(
+        unread_links(links_of, outlinks.owner, outlinks.position, scanned, rules.ignored_rel)
+    )
     if unread:
-        keys = zip(kept.owner.tolist(), kept.urls.to_pylist(), strict=True)
+        keys = zip(outlinks.owner.tolist(), outlinks.urls.to_pylist(), strict=True)
         row_of = {key: row for row, key in enumerate(keys)}
         urls = fill_null(_texts([url for _, _, url in unread]), "")
         if rules.normalizers is not None:
@@ -139,8 +142,8 @@ def _with_longest_texts(
         for (page, place, _), url in zip(unread, urls.to_pylist(), strict=True):
             if (row := row_of.get((page, url))) is not None:
                 repeats.append((row, place))
-    position = positions_with_longest_text(links_of, kept.owner, kept.position, repeats)
-    return replace(kept, position=position)
+    position = positions_with_longest_text(links_of, outlinks.owner, outlinks.position, repeats)
+    return replace(outlinks, position=position)
 
 
 def _good(
@@ -152,19 +155,10 @@ def _good(
     exempts: Exempts,
 ) -> KeptLinks:
     """What is good of some links of some pages; the same URL may come twice."""
-    links: list[Outlink] = []
-    counts: list[int] = []
-    for page, start, stop in spans:
-        some = pages[page][1][start:stop]
-        links += some
-        counts.append(len(some))
-    owner = np.repeat(np.array([page for page, _, _ in spans], np.int64), counts)
-    position = np.concatenate(
-        [
-            np.arange(start, start + count)
-            for (_, start, _), count in zip(spans, counts, strict=True)
-        ]
-    )
+    links = list(chain.from_iterable(pages[page][1][start:stop] for page, start, stop in spans))
+    owners, starts, stops = np.array(spans, np.int64).T
+    owner = np.repeat(owners, stops - starts)
+    position = np.concatenate([np.arange(start, stop) for _, start, stop in spans])
     urls = _texts([link.url for link in links])
     alive = np.ones(len(links), np.bool_)
 
@@ -215,8 +209,8 @@ def _good(
     targets = normal.take(code_of)
     drop("self", as_mask(pc.equal(targets, sources.take(owner))))
     rows = np.flatnonzero(alive)
-    chosen = code_of[rows]
-    return KeptLinks(owner[rows], position[rows], normal.take(chosen), hosts.take(chosen))
+    row_codes = code_of[rows]
+    return KeptLinks(owner[rows], position[rows], normal.take(row_codes), hosts.take(row_codes))
 
 
 def _by_place(
@@ -285,9 +279,9 @@ def _none() -> KeptLinks:
     return KeptLinks(nothing, nothing, pa.array([], pa.string()), pa.array([], pa.string()))
 
 
-def _taken(kept: KeptLinks, rows: _Integers) -> KeptLinks:
+def _taken(links: KeptLinks, rows: _Integers) -> KeptLinks:
     return KeptLinks(
-        kept.owner[rows], kept.position[rows], kept.urls.take(rows), kept.hosts.take(rows)
+        links.owner[rows], links.position[rows], links.urls.take(rows), links.hosts.take(rows)
     )
 
 
@@ -306,34 +300,30 @@ def _joined(one: KeptLinks, other: KeptLinks) -> KeptLinks:
     return _taken(both, np.lexsort((position, owner)))
 
 
-def _distinct(kept: KeptLinks) -> _Integers:
+def _distinct(links: KeptLinks) -> _Integers:
     """The first row of each URL of each page, in their order."""
-    if not len(kept.owner):
-        return np.zeros(0, np.int64)
-    return np.sort(np.unique(_keys(kept), return_index=True)[1])
+    return np.sort(np.unique(_keys(links), return_index=True)[1])
 
 
-def _keys(kept: KeptLinks) -> _Integers:
+def _keys(links: KeptLinks) -> _Integers:
     """A number for each URL of each page."""
-    codes = kept.urls.dictionary_encode()
-    keys: _Integers = kept.owner * len(codes.dictionary) + codes.indices.to_numpy(
-        zero_copy_only=False
-    )
-    return keys
+    codes = links.urls.dictionary_encode()
+    indices: _Integers = codes.indices.to_numpy(zero_copy_only=False)
+    return links.owner * len(codes.dictionary) + indices
 
 
-def _repeats(found: KeptLinks, chosen: _Integers) -> Iterator[Repeat]:
+def _repeats(good: KeptLinks, rows: _Integers) -> Iterator[Repeat]:
     """The links that were found to lead where a chosen one of their page leads."""
-    if not len(chosen) or len(chosen) == len(found.owner):
+    if not len(rows) or len(rows) == len(good.owner):
         return
-    keys = _keys(found)
-    chosen_keys = keys[chosen]
-    order = np.argsort(chosen_keys)
-    places = np.searchsorted(chosen_keys, keys, sorter=order)
-    rows = order[np.minimum(places, len(order) - 1)]
-    again = chosen_keys[rows] == keys
-    again[chosen] = False
-    yield from zip(rows[again].tolist(), found.position[again].tolist(), strict=True)
+    keys = _keys(good)
+    keys_of_rows = keys[rows]
+    order = np.argsort(keys_of_rows)
+    places = np.searchsorted(keys_of_rows, keys, sorter=order)
+    same = order[np.minimum(places, len(order) - 1)]
+    again = keys_of_rows[same] == keys
+    again[rows] = False
+    yield from zip(same[again].tolist(), good.position[again].tolist(), strict=True)
 
 
 def _within(owner: _Integers, limits: _Integers) -> npt.NDArray[np.bool_]:

@@ -14,9 +14,9 @@ from contextlib import contextmanager
 @contextmanager
 def outside_page_time() -> Iterator[None]:
     """The alarm that ends a page's parse does not run on."""
-    left, _ = signal.setitimer(signal.ITIMER_REAL, 0)
+    seconds, _ = signal.setitimer(signal.ITIMER_REAL, 0)
     try:
         yield
     finally:
-        if left > 0:
-            signal.setitimer(signal.ITIMER_REAL, left)
+        if seconds > 0:
+            signal.setitimer(signal.ITIMER_REAL, seconds)

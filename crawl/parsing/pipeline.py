@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import cast
 
 import numpy as np
@@ -31,7 +32,6 @@ from crawl.parsing.document import (
     PageFailure,
     ParsedBatch,
     content_inside,
-    join_batches,
 )
 from crawl.parsing.empty_parse import reason_if_empty
 from crawl.parsing.link_lists import is_link_list
@@ -44,8 +44,6 @@ from crawl.parsing.text.mime import mime_type
 from crawl.rules.redirect import RedirectRules
 from crawl.urls.parse import host_of
 
-__all__ = ["ParsePlan", "ParsedBatch", "Pipeline", "join_batches", "parse_batch"]
-
 _LONGEST_MESSAGE = 300
 _HTML = frozenset(("text/html", "application/xhtml+xml"))
 _TEXTUAL = names_in(
@@ -56,11 +54,6 @@ _TEXTUAL = names_in(
 OUT_OF_MEMORY = "the parser wanted more memory than it may have"
 _FAULTS = (Exception, SystemExit)
 """What a plugin may raise: a page must not end the process, whatever its parser does."""
-
-
-def parse_batch(parsing: ParsePlan, contents: Sequence[Content]) -> ParsedBatch:
-    """Parses pages in this very process, without any guard: for checkers and tests."""
-    return Pipeline(parsing).parse(contents)
 
 
 class Pipeline:
@@ -115,19 +108,17 @@ class Pipeline:
         if content.truncated:
             counters[f"truncated.{content.truncated}"] += 1
         if failure is not None:
-            return self._failed_document(
-                content, Parse(content.url, failure.status, failure.message), counters
-            )
-        if content.truncated and self._skip_truncated:
+            failed = Parse(content.url, failure.status, failure.message)
+        elif content.truncated and self._skip_truncated:
             reason = f"the body is not whole: {content.truncated}"
             failed = Parse(content.url, ParseStatus.TRUNCATED, reason)
-            return self._failed_document(content, failed, counters)
-        try:
-            return self._parsed(content, counters)
-        except MemoryError:
-            failed = Parse(content.url, ParseStatus.MEMORY, OUT_OF_MEMORY)
-        except _FAULTS as error:
-            failed = _failure(content.url, error)
+        else:
+            try:
+                return self._parsed(content, counters)
+            except MemoryError:
+                failed = Parse(content.url, ParseStatus.MEMORY, OUT_OF_MEMORY)
+            except _FAULTS as error:
+                failed = _failure(content.url, error)
         return self._failed_document(content, failed, counters)
 
     def _parsed(self, content: Content, counters: Counters) -> list[Document]:
@@ -158,11 +149,11 @@ class Pipeline:
         answer: list[Parse] = []
         for name, parser in parsers:
             try:
-                given = parser.parse(page)
-                if not given:
+                parses = parser.parse(page)
+                if not parses:
                     continue
                 refusal = answer[0].message if answer else ""
-                answer = [_validated(parse) for parse in given]
+                answer = [_validated(parse) for parse in parses]
             except MemoryError:
                 raise
             except _FAULTS as error:
@@ -188,20 +179,20 @@ class Pipeline:
         first = replace(parses[0], url=content.url)
         if len(parses) == 1:
             return [first]
-        kept, known, host = [first], {content.url}, host_of(content.url)
+        documents, urls, host = [first], {content.url}, host_of(content.url)
         for parse in parses[1:]:
             url = self._accepted(parse.url, counters)
             if url is None:
                 counters["documents_dropped.filtered"] += 1
-            elif url in known:
+            elif url in urls:
                 counters["documents_dropped.duplicate"] += 1
             elif host_of(url) != host:
                 counters["documents_dropped.external"] += 1
             else:
-                known.add(url)
-                kept.append(replace(parse, url=url))
-        counters["documents_inside"] += len(kept) - 1
-        return kept
+                urls.add(url)
+                documents.append(replace(parse, url=url))
+        counters["documents_inside"] += len(documents) - 1
+        return documents
 
     def _accepted(self, url: str, counters: Counters) -> str | None:
         """A redirect's target or a document's URL in normal form, if it may be crawled."""
@@ -305,38 +296,34 @@ class Pipeline:
             (document.parse.url, document.parse.outlinks) for document in documents
         ]
         lists = [at for at, each in enumerate(documents) if is_link_list(each.parse.metadata)]
-        exempts = self._exempts(counters)
-        kept = keep_links(links, self._parsing.outlinks, counters, exempts, lists)
-        counters["outlinks_kept"] += len(kept.owner)
-        scored = self._distribute_scores(documents, kept, counters)
-        texts = rows.parse_text(documents if self._store_text else [])
+        exempts = partial(self._exempts, counters)
+        outlinks = keep_links(links, self._parsing.outlinks, counters, exempts, lists)
+        counters["outlinks_kept"] += len(outlinks.owner)
+        scored = self._distribute_scores(documents, outlinks, counters)
         return ParsedBatch(
-            rows.parse_data(documents, kept),
-            texts,
-            rows.crawl_parse(documents, kept, scored, self._metadata_keys, self._interval),
+            rows.parse_data(documents, outlinks),
+            rows.parse_text(documents if self._store_text else []),
+            rows.crawl_parse(documents, outlinks, scored, self._metadata_keys, self._interval),
             +counters,
         )
 
-    def _exempts(self, counters: Counters) -> Callable[[str, str], bool]:
-        def exempts(source: str, target: str) -> bool:
-            for name, plugin in self._plugins.exemptions:
-                try:
-                    if plugin.exempts(source, target):
-                        return True
-                except _FAULTS:
-                    counters[f"plugin_errors.urlexemption.{name}"] += 1
-            return False
-
-        return exempts
+    def _exempts(self, counters: Counters, source: str, target: str) -> bool:
+        for name, plugin in self._plugins.exemptions:
+            try:
+                if plugin.exempts(source, target):
+                    return True
+            except _FAULTS:
+                counters[f"plugin_errors.urlexemption.{name}"] += 1
+        return False
 
     def _distribute_scores(
-        self, documents: list[Document], kept: KeptLinks, counters: Counters
+        self, documents: list[Document], outlinks: KeptLinks, counters: Counters
     ) -> list[Sequence[Target]] | None:
         """Each document's links with their scores; None where no filter distributes any."""
         if not self._scoring.has_moment("distribute"):
             return None
-        urls = cast("list[str]", kept.urls.to_pylist())
-        starts = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).tolist()
+        urls = cast("list[str]", outlinks.urls.to_pylist())
+        starts = np.searchsorted(outlinks.owner, np.arange(len(documents) + 1)).tolist()
         shares: list[Sequence[Target]] = []
         for number, document in enumerate(documents):
             # records are never changed, so that all links of a page can share one
@@ -345,11 +332,11 @@ class Pipeline:
             )
             targets = [(url, blank) for url in urls[starts[number] : starts[number + 1]]]
             if targets:
-                given = self._scoring.distribute(
+                scored = self._scoring.distribute(
                     document.parse, document.content, targets, document.link_count, counters
                 )
-                counters["outlinks_withheld_by_scoring"] += len(targets) - len(given)
-                targets = list(given)
+                counters["outlinks_withheld_by_scoring"] += len(targets) - len(scored)
+                targets = list(scored)
             shares.append(targets)
         return shares
 

@@ -107,7 +107,7 @@ class ParsePlugins:
 
 
 def _parsers_by_type(config: Config, parsers: tuple[str, ...]) -> TypeMap:
-    found: dict[str, tuple[str, ...]] = {}
+    by_type: dict[str, tuple[str, ...]] = {}
     for line in rule_lines(config, settings.PARSER_MAPPING_FILE):
         kind, *names = line.text.split()
         if not names:
@@ -115,6 +115,6 @@ def _parsers_by_type(config: Config, parsers: tuple[str, ...]) -> TypeMap:
         for name in names:
             if name not in parsers:
                 raise line.wrong(f"{name!r} is not among the parsers of plugin.parser")
-        found[kind.lower()] = tuple(names)
+        by_type[kind.lower()] = tuple(names)
     # what is said of every type counts only where nothing is said of the type itself
-    return tuple(sorted(found.items(), key=lambda entry: entry[0].startswith("*")))
+    return tuple(sorted(by_type.items(), key=lambda entry: entry[0].startswith("*")))

@@ -24,7 +24,7 @@ from crawl.rules.redirect import representative
 from crawl.urls.parse import host_of
 
 
-def parse_data(documents: Sequence[Document], kept: KeptLinks) -> pa.Table:
+def parse_data(documents: Sequence[Document], links: KeptLinks) -> pa.Table:
     parses = [document.parse for document in documents]
     columns = [
         _texts([parse.url for parse in parses]),
@@ -38,7 +38,7 @@ def parse_data(documents: Sequence[Document], kept: KeptLinks) -> pa.Table:
         _texts([" ".join(sorted(parse.directives)) for parse in parses]),
         pa.array([document.signature for document in documents], pa.binary()),
         pa.array([document.content.fetch_time for document in documents], TIMESTAMP),
-        _outlinks(documents, kept),
+        _outlinks(documents, links),
         _maps([_metadata(document) for document in documents]),
     ]
     return _table(columns, PARSE_DATA)
@@ -62,7 +62,7 @@ def parse_text(documents: Sequence[Document]) -> pa.Table:
 
 def crawl_parse(
     documents: Sequence[Document],
-    kept: KeptLinks,
+    links: KeptLinks,
     distributed: Sequence[Sequence[Target]] | None,
     metadata_keys: Sequence[str],
     interval: int,
@@ -73,9 +73,9 @@ def crawl_parse(
     `metadata_keys` are the keys of the parse's metadata that the CrawlDb keeps.
     """
     own = to_table(_records(documents, metadata_keys, interval))
-    if not len(kept.owner):
+    if not len(links.owner):
         return own
-    return pa.concat_tables([own, _linked(documents, kept, distributed, interval)])
+    return pa.concat_tables([own, _linked(documents, links, distributed, interval)])
 
 
 def _records(
@@ -114,20 +114,20 @@ def _records(
 
 def _linked(
     documents: Sequence[Document],
-    kept: KeptLinks,
+    links: KeptLinks,
     distributed: Sequence[Sequence[Target]] | None,
     interval: int,
 ) -> pa.Table:
-    owner, urls, hosts = kept.owner, kept.urls, kept.hosts
+    owner, urls, hosts = links.owner, links.urls, links.hosts
     if distributed is None:
         rows = len(owner)
         scores = pa.array(np.zeros(rows, np.float32), pa.float32())
         intervals = pa.array(np.full(rows, interval, np.int32), pa.int32())
         metadata = _no_maps(rows)
     else:
-        chosen, datums = _scored_links(kept, distributed)
-        rows = len(chosen)
-        owner, urls, hosts = owner[chosen], urls.take(chosen), hosts.take(chosen)
+        rows_scored, datums = _scored_links(links, distributed)
+        rows = len(rows_scored)
+        owner, urls, hosts = owner[rows_scored], urls.take(rows_scored), hosts.take(rows_scored)
         scores = pa.array([datum.score for datum in datums], pa.float32())
         intervals = pa.array([datum.fetch_interval for datum in datums], pa.int32())
         noted = [datum.metadata for datum in datums]
@@ -150,10 +150,10 @@ def _linked(
 
 
 def _scored_links(
-    kept: KeptLinks, distributed: Sequence[Sequence[Target]]
+    links: KeptLinks, distributed: Sequence[Sequence[Target]]
 ) -> tuple[npt.NDArray[np.int64], list[CrawlDatum]]:
     """Which of the kept links scoring has left, and the records that it gives them."""
-    starts = np.searchsorted(kept.owner, np.arange(len(distributed) + 1)).tolist()
+    starts = np.searchsorted(links.owner, np.arange(len(distributed) + 1)).tolist()
     rows: list[int] = []
     datums: list[CrawlDatum] = []
     for number, targets in enumerate(distributed):
@@ -162,22 +162,22 @@ def _scored_links(
         if len(targets) == stop - start:
             rows += range(start, stop)
             continue
-        left = iter(zip(range(start, stop), kept.urls[start:stop].to_pylist(), strict=True))
+        candidates = iter(zip(range(start, stop), links.urls[start:stop].to_pylist(), strict=True))
         for url, _ in targets:  # in their order, some left out
-            rows.append(next(row for row, known in left if known == url))
+            rows.append(next(row for row, candidate in candidates if candidate == url))
     return np.array(rows, np.int64), datums
 
 
-def _outlinks(documents: Sequence[Document], kept: KeptLinks) -> pa.Array[Any]:
-    links = [
+def _outlinks(documents: Sequence[Document], links: KeptLinks) -> pa.Array[Any]:
+    outlinks = [
         documents[owner].parse.outlinks[position]
-        for owner, position in zip(kept.owner.tolist(), kept.position.tolist(), strict=True)
+        for owner, position in zip(links.owner.tolist(), links.position.tolist(), strict=True)
     ]
-    _, anchors, rels, tags = zip(*links, strict=True) if links else ((),) * 4
+    _, anchors, rels, tags = zip(*outlinks, strict=True) if outlinks else ((),) * 4
     structs = pa.StructArray.from_arrays(
-        [kept.urls, _texts(anchors), _texts(rels), _texts(tags)], fields=list(OUTLINKS.value_type)
+        [links.urls, _texts(anchors), _texts(rels), _texts(tags)], fields=list(OUTLINKS.value_type)
     )
-    offsets = np.searchsorted(kept.owner, np.arange(len(documents) + 1)).astype(np.int32)
+    offsets = np.searchsorted(links.owner, np.arange(len(documents) + 1)).astype(np.int32)
     return pa.ListArray.from_arrays(pa.array(offsets, pa.int32()), structs).cast(OUTLINKS)
 
 
@@ -206,9 +206,9 @@ def _no_maps(rows: int) -> pa.Array[Any]:
 def _maps(values: Sequence[Any]) -> pa.Array[Any]:
     entries = [list(value.items()) for value in values]
     keys = [key for pairs in entries for key, _ in pairs]
-    items = [item for pairs in entries for _, item in pairs]
+    items = [item if type(item) is str else _clean(item) for pairs in entries for _, item in pairs]
     offsets = np.cumsum([0, *map(len, entries)]).astype(np.int32)
-    return _map_array(offsets, _texts(keys), _items(items)).cast(METADATA)
+    return _map_array(offsets, _texts(keys), _texts(items)).cast(METADATA)
 
 
 def _map_array(
@@ -220,9 +220,3 @@ def _map_array(
         items,
     )
     return made
-
-
-def _items(values: list[Any]) -> pa.Array[Any]:
-    if not all(type(value) is str for value in values):
-        values = [_clean(value) for value in values]
-    return _texts(values)

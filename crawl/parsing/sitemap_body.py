@@ -39,9 +39,9 @@ def sitemap_of_body(
         return NoSitemap("bad_gzip" if is_cut else "empty")
     text = decode(body, charset_of(body, content_type)).removeprefix("\ufeff")
     try:
-        found = read_feed(url, text, most) if is_feed(text) else read_sitemap(url, text, most)
+        sitemap = read_feed(url, text, most) if is_feed(text) else read_sitemap(url, text, most)
     except BadXml:
         return NoSitemap("bad_xml")
-    if found is None:
+    if sitemap is None:
         return NoSitemap("not_a_sitemap")
-    return replace(found, cut=found.cut or is_cut)
+    return replace(sitemap, cut=sitemap.cut or is_cut)

@@ -24,21 +24,21 @@ _MAX_OBJECTS = 2_000
 
 def json_ld_items(metadata: Mapping[str, str]) -> list[dict[str, Any]]:
     """The objects of the page's JSON-LD: of a script that is a list, each of its objects."""
-    found: list[dict[str, Any]] = []
+    objects: list[dict[str, Any]] = []
     waiting = [_loaded(metadata.get(_JSON_LD_KEY))]
-    while waiting and len(found) < _MAX_ITEMS:
+    while waiting and len(objects) < _MAX_ITEMS:
         thing = waiting.pop()
         if isinstance(thing, dict):
-            found.append(thing)
+            objects.append(thing)
         elif isinstance(thing, list):
             waiting.extend(reversed(thing))
-    return found
+    return objects
 
 
 def microdata_items(metadata: Mapping[str, str]) -> list[dict[str, Any]]:
     """The page's top-level items: `{"type": […], "properties": {"name": […]}}`."""
-    found = _loaded(metadata.get(MICRODATA_KEY))
-    return [item for item in found if isinstance(item, dict)] if isinstance(found, list) else []
+    items = _loaded(metadata.get(MICRODATA_KEY))
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
 
 
 def opengraph(metadata: Mapping[str, str]) -> dict[str, list[str]]:
@@ -55,18 +55,18 @@ def opengraph(metadata: Mapping[str, str]) -> dict[str, list[str]]:
 def schema_types(metadata: Mapping[str, str]) -> list[str]:
     """The types of things that the page describes, by JSON-LD and microdata, without the address of
     their vocabulary: `Product`."""
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     things: list[Any] = [*json_ld_items(metadata), *microdata_items(metadata)]
     for thing in things:  # grows
         if isinstance(thing, dict):
             types = thing.get("@type", thing.get("type"))
             for kind in types if isinstance(types, list) else [types]:
                 if isinstance(kind, str) and (name := _short(kind)):
-                    found[name] = None
+                    names[name] = None
         inner = thing.values() if isinstance(thing, dict) else thing
         if len(things) < _MAX_OBJECTS:
             things.extend(each for each in inner if isinstance(each, dict | list))
-    return list(found)[:_MAX_TYPES]
+    return list(names)[:_MAX_TYPES]
 
 
 def as_json(thing: Mapping[str, Any]) -> str | None:

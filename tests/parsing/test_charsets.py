@@ -15,7 +15,8 @@ from crawl.config import Config
 from crawl.html.encoding import UTF_16, encodes_queries
 from crawl.model.content import Content
 from crawl.model.status import Status
-from crawl.parsing.pipeline import ParsePlan, Pipeline
+from crawl.parsing.pipeline import Pipeline
+from crawl.parsing.plan import ParsePlan
 from tests.examples import scaled
 from tests.html.encoding_labels import LABELS
 from tests.parsing.small_parsers import only_row

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from crawl.config import Config
-from crawl.parsing.pipeline import ParsePlan, parse_batch
-from tests.parsing.small_parsers import content, settings
+from crawl.parsing.plan import ParsePlan
+from tests.parsing.small_parsers import content, parse_batch, settings
 
 PAGE = (
     "<!DOCTYPE html><html><head><title>T</title></head><body><nav><a href='/'>Home</a>"

@@ -7,8 +7,16 @@ import pytest
 from crawl.model.records import to_records
 from crawl.model.status import Status
 from crawl.model.tables import CRAWL_PARSE, PARSE_DATA, PARSE_TEXT
-from crawl.parsing.pipeline import parse_batch
-from tests.parsing.small_parsers import NOW, URL, content, crawl_statuses, only_row, parsed, plan
+from tests.parsing.small_parsers import (
+    NOW,
+    URL,
+    content,
+    crawl_statuses,
+    only_row,
+    parse_batch,
+    parsed,
+    plan,
+)
 
 
 def test_a_page_becomes_rows_of_three_tables() -> None:

@@ -21,9 +21,9 @@ from crawl.model.content import Content
 from crawl.model.parse import Parse, ParseStatus
 from crawl.model.records import to_records
 from crawl.model.status import Status
-from crawl.parsing.pipeline import ParsePlan, parse_batch
+from crawl.parsing.plan import ParsePlan
 from tests.parsing.small_parsers import HERE as SMALL
-from tests.parsing.small_parsers import URL, content, only_row, parsed, plan, settings
+from tests.parsing.small_parsers import URL, content, only_row, parse_batch, parsed, plan, settings
 
 HERE = __name__
 

@@ -8,9 +8,9 @@ from crawl.model.content import Content
 from crawl.model.datum import SITEMAP_DEPTH_KEY
 from crawl.model.records import to_records
 from crawl.model.status import Status
-from crawl.parsing.pipeline import parse_batch
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.sitemap_depth import TOO_DEEP, depth_of
+from tests.parsing.small_parsers import parse_batch
 
 
 def parsed(

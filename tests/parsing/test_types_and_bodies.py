@@ -14,8 +14,9 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.model.content import Content
 from crawl.model.status import Status
-from crawl.parsing.pipeline import ParsePlan, parse_batch
+from crawl.parsing.plan import ParsePlan
 from tests.examples import scaled
+from tests.parsing.small_parsers import parse_batch
 
 PLAN = ParsePlan.from_config(Config.of({"http.agent.name": "test"}), filter_urls=False)
 TYPES = (

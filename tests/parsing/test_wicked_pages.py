@@ -7,7 +7,7 @@ import pytest
 from crawl.config import Config
 from crawl.model.content import Content
 from crawl.model.status import Status
-from crawl.parsing.pipeline import ParsePlan
+from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 
 pytestmark = pytest.mark.slow

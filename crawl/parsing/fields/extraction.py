@@ -14,7 +14,7 @@ from lxml import etree
 
 from crawl.interfaces.page import Page
 from crawl.parsing.fields.kinds import FieldKind, FieldValue, as_text, convert
-from crawl.parsing.fields.page_tree import Found, PageTree, text_of
+from crawl.parsing.fields.page_tree import PageTree, SelectorMatch, text_of
 from crawl.parsing.fields.rules import FieldRule, PageRule
 from crawl.parsing.html.links import AbsoluteLinks, links_of_page
 from crawl.parsing.text.plain import storable
@@ -48,21 +48,23 @@ class FieldOutcome:
 
 def outcomes(rules: Sequence[PageRule], page: Page) -> list[FieldOutcome]:
     """The fields of a page, each once, in the order of the rules."""
-    found: dict[str, FieldOutcome] = {}
+    by_name: dict[str, FieldOutcome] = {}
     tree = None if page.tree is None else PageTree(page.tree)
     reader = None if tree is None else _Reader(tree, page.url, page.charset)
     for rule in rules:
         for field in rule.fields:
-            known = found.get(field.name)
-            if known is not None and known.values and not known.is_default:
+            earlier = by_name.get(field.name)
+            if earlier is not None and earlier.values and not earlier.is_default:
                 continue
             asked = _outcome(rule, field, reader)
-            if known is not None and known.values and not asked.values:
+            if earlier is not None and earlier.values and not asked.values:
                 continue  # what an earlier rule says without having found anything
-            if known is not None and not asked.values and known.problem:
-                asked = replace(asked, problem=f"{known.rule}: {known.problem}; {asked.problem}")
-            found[field.name] = asked
-    return list(found.values())
+            if earlier is not None and not asked.values and earlier.problem:
+                asked = replace(
+                    asked, problem=f"{earlier.rule}: {earlier.problem}; {asked.problem}"
+                )
+            by_name[field.name] = asked
+    return list(by_name.values())
 
 
 def _outcome(rule: PageRule, field: FieldRule, reader: _Reader | None) -> FieldOutcome:
@@ -87,17 +89,17 @@ class _Reader:
 
     def read(self, field: FieldRule) -> _Reading:
         try:
-            found = self._tree.find(field.selector)
+            matches = self._tree.find(field.selector)
         except etree.XPathError as error:
             return (), f"{field.selector.text!r} failed: {' '.join(str(error).split())}", 0, 0
-        if not found:
+        if not matches:
             return (), f"{field.selector.text!r} matched nothing", 0, 0
         values: list[FieldValue] = []
         problem, unconverted, cut = "", 0, 0
         most = MAX_VALUES if field.is_list else 1
-        for number, each in enumerate(found):
+        for number, each in enumerate(matches):
             if len(values) >= most:
-                cut += (len(found) - number) if field.is_list else 0
+                cut += (len(matches) - number) if field.is_list else 0
                 break
             text = self._text(each, field)
             if text is None:
@@ -113,15 +115,15 @@ class _Reader:
                 values.append(value)
         return tuple(values), problem, unconverted, cut
 
-    def _text(self, found: Found, field: FieldRule) -> str | None:
+    def _text(self, match: SelectorMatch, field: FieldRule) -> str | None:
         """What the rule takes of an element; None where it has no such attribute."""
-        if isinstance(found, str):
-            return storable(text_of(found))
+        if isinstance(match, str):
+            return storable(text_of(match))
         if field.attribute:
-            given = found.attributes.get(field.attribute)
-            present = field.attribute in found.attributes
-            return storable((given or "").strip()) if present else None
-        return storable((found.html or "") if field.html else text_of(found))
+            attribute = match.attributes.get(field.attribute)
+            present = field.attribute in match.attributes
+            return storable((attribute or "").strip()) if present else None
+        return storable((match.html or "") if field.html else text_of(match))
 
     def _value(self, text: str, field: FieldRule) -> tuple[FieldValue | None, str]:
         if not text:
@@ -146,12 +148,14 @@ def _shown(text: str) -> str:
     return repr(line if len(line) <= _SHOWN else line[: _SHOWN - 1] + "…")
 
 
-def counted(rules: Sequence[PageRule], found: Sequence[FieldOutcome]) -> Iterator[tuple[str, int]]:
+def counted(
+    rules: Sequence[PageRule], results: Sequence[FieldOutcome]
+) -> Iterator[tuple[str, int]]:
     """What the report of a parse says of a page's fields, by counter."""
     yield "fields.pages", 1
     for rule in rules:
         yield f"fields.rule.{rule.name}", 1
-    for each in found:
+    for each in results:
         state = "defaulted" if each.is_default else "found" if each.values else "missing"
         yield f"fields.{state}.{each.name}", 1
         if each.unconverted:

@@ -144,11 +144,11 @@ def _integer(text: str, decimal: str) -> int | None:
 def _written_number(text: str, decimal: str) -> str | None:
     """The one number that the text has, as Python writes it; None where there are none or two, or
     where what stands before it is a sign as likely as none: `SKU-17`, `.5` for a decimal comma."""
-    found = list(_numbers(decimal).finditer(text))
-    if len(found) != 1 or _UNCERTAIN.search(text[: found[0].start()]):
+    matches = list(_numbers(decimal).finditer(text))
+    if len(matches) != 1 or _UNCERTAIN.search(text[: matches[0].start()]):
         return None
-    sign, plain = found[0]["sign"] or "", found[0]["number"]
-    if sign and text[: found[0].start()][-1:].isalnum():
+    sign, plain = matches[0]["sign"] or "", matches[0]["number"]
+    if sign and text[: matches[0].start()][-1:].isalnum():
         return None
     for mark in (*_GROUPS, "," if decimal == "." else "."):
         plain = plain.replace(mark, "")

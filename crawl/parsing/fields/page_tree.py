@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from crawl.parsing.html.node_text import TEXT, node_text
 from crawl.parsing.html.text import LINE, to_lines
 
-Found = LexborNode | str
+SelectorMatch = LexborNode | str
 """An element, or a text that XPath has taken out of one."""
 
 _NOT_IN_XML = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
@@ -51,16 +51,16 @@ class PageTree:
     def __init__(self, tree: LexborHTMLParser) -> None:
         self._tree = tree
 
-    def find(self, selector: Selector) -> list[Found]:
+    def find(self, selector: Selector) -> list[SelectorMatch]:
         """All that the selector finds, in document order."""
         if not selector.is_xpath:
             return list(self._tree.css(selector.text))
-        found = _compiled(selector.text)(self._xml_root)
-        if not isinstance(found, list):
-            return [_scalar(found)]
+        result = _compiled(selector.text)(self._xml_root)
+        if not isinstance(result, list):
+            return [_scalar(result)]
         return [
             self._nodes[each] if etree.iselement(each) else _scalar(each)
-            for each in found
+            for each in result
             if not etree.iselement(each) or each in self._nodes
         ]
 
@@ -81,12 +81,12 @@ class PageTree:
         return etree.ElementTree(etree.Element("html") if root is None else root)
 
 
-def text_of(found: Found) -> str:
+def text_of(match: SelectorMatch) -> str:
     """The text that its readers see, line by line; of an element that is not shown, such as a
     script, what it holds."""
-    if isinstance(found, str):
-        return to_lines(found.replace("\n", LINE))
-    return node_text(found)
+    if isinstance(match, str):
+        return to_lines(match.replace("\n", LINE))
+    return node_text(match)
 
 
 @lru_cache(maxsize=1000)
@@ -94,12 +94,12 @@ def _compiled(expression: str) -> Any:
     return etree.XPath(expression, regexp=False, smart_strings=False)
 
 
-def _scalar(found: object) -> str:
-    if isinstance(found, bool):
-        return "true" if found else "false"
-    if isinstance(found, float) and found.is_integer():
-        return str(int(found))
-    return str(found)
+def _scalar(result: object) -> str:
+    if isinstance(result, bool):
+        return "true" if result else "false"
+    if isinstance(result, float) and result.is_integer():
+        return str(int(result))
+    return str(result)
 
 
 def _copied(root: LexborNode | None) -> dict[Any, LexborNode]:

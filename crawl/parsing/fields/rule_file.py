@@ -104,16 +104,16 @@ class _Place:
 
     def _line(self) -> int | None:
         """The line of the table's header; None where it is written in another way."""
-        rules, found = 0, None
+        rules, header_line = 0, None
         header = re.compile(rf"\s*\[\s*rule\.fields\.\"?{re.escape(self.field)}\"?\s*\]")
         for number, line in enumerate(self.text.split("\n"), 1):
             if re.match(r"\s*\[\[\s*rule\s*\]\]", line):
                 rules += 1
                 if rules == self.rule:
-                    found = number
+                    header_line = number
             elif rules == self.rule and self.field and header.match(line):
                 return number
-        return found
+        return header_line
 
 
 def _rule(table: object, place: _Place) -> PageRule:
@@ -230,17 +230,17 @@ def _default(
         return None
     if isinstance(value, list) != is_list:
         raise place.wrong(f"default: expected {'a list' if is_list else 'one value, no list'}")
-    given = value if isinstance(value, list) else [value]
-    typed = tuple(_default_value(each, kind, place) for each in given)
+    values = value if isinstance(value, list) else [value]
+    typed = tuple(_default_value(each, kind, place) for each in values)
     return typed if is_list else typed[0]
 
 
 def _default_value(value: object, kind: FieldKind, place: _Place) -> FieldValue:
     if isinstance(value, str | bool | int | float | date):
         text = value if isinstance(value, str) else as_text(value)
-        found = convert(text, kind)
-        if found is not None:
-            return found
+        converted = convert(text, kind)
+        if converted is not None:
+            return converted
     raise place.wrong(f"default: {value!r} is no {kind.value}")
 
 
@@ -249,11 +249,11 @@ def _require_alike(rules: Iterable[PageRule], source: str) -> None:
     first: dict[str, tuple[PageRule, FieldRule]] = {}
     for rule in rules:
         for field in rule.fields:
-            known_rule, known = first.setdefault(field.name, (rule, field))
-            if (known.kind, known.is_list) != (field.kind, field.is_list):
+            first_rule, first_field = first.setdefault(field.name, (rule, field))
+            if (first_field.kind, first_field.is_list) != (field.kind, field.is_list):
                 raise ConfigError(
-                    f"{source}: field {field.name} is {_described(known)} in rule"
-                    f" {known_rule.name} and {_described(field)} in rule {rule.name}: as one"
+                    f"{source}: field {field.name} is {_described(first_field)} in rule"
+                    f" {first_rule.name} and {_described(field)} in rule {rule.name}: as one"
                     " column it must be of one kind"
                 )
 
@@ -262,10 +262,10 @@ def _described(field: FieldRule) -> str:
     return f"a list of {field.kind.value}" if field.is_list else field.kind.value
 
 
-def _check_keys(table: Mapping[str, Any], known: Iterable[str], place: _Place) -> None:
-    unknown = next((key for key in table if key not in known), None)
+def _check_keys(table: Mapping[str, Any], names: Iterable[str], place: _Place) -> None:
+    unknown = next((key for key in table if key not in names), None)
     if unknown is not None:
-        raise place.wrong(f"unknown key {unknown!r}{did_you_mean(unknown, known)}")
+        raise place.wrong(f"unknown key {unknown!r}{did_you_mean(unknown, names)}")
 
 
 def _texts(value: object, key: str, place: _Place) -> list[str]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import fnmatch
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -96,15 +95,9 @@ class FieldRules:
 
     def columns(self) -> tuple[FieldColumn, ...]:
         """The fields, in the order in which they are first declared."""
-        found = {
-            field.name: FieldColumn(field.name, field.kind, field.is_list)
-            for field in reversed(list(self._fields()))
-        }
-        return tuple(dict.fromkeys(found[field.name] for field in self._fields()))
-
-    def _fields(self) -> Iterator[FieldRule]:
-        for rule in self.rules:
-            yield from rule.fields
+        fields = (field for rule in self.rules for field in rule.fields)
+        columns = (FieldColumn(field.name, field.kind, field.is_list) for field in fields)
+        return tuple(dict.fromkeys(columns))
 
 
 def path_pattern(glob: str) -> re.Pattern[str]:

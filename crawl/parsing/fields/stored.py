@@ -17,20 +17,20 @@ _MAX_CHARACTERS = 200_000
 _CROWDED = f"the page's fields together are longer than {_MAX_CHARACTERS:,} characters"
 
 
-def to_metadata(found: Sequence[FieldOutcome]) -> tuple[dict[str, str], list[str]]:
+def to_metadata(results: Sequence[FieldOutcome]) -> tuple[dict[str, str], list[str]]:
     """The metadata of a page's fields, and the names of those for which there was no room."""
     metadata: dict[str, str] = {}
     crowded: list[str] = []
-    left = _MAX_CHARACTERS
-    for each in found:
+    room = _MAX_CHARACTERS
+    for each in results:
         if not each.values:
             continue
         texts = texts_of(each)
         stored = json.dumps(texts, ensure_ascii=False) if each.is_list else texts[0]
-        if len(stored) > left:
+        if len(stored) > room:
             crowded.append(each.name)
             continue
-        left -= len(stored)
+        room -= len(stored)
         metadata[METADATA_PREFIX + each.name] = stored
     return metadata, crowded
 
@@ -48,7 +48,7 @@ class ExplainedField:
     """Why there is no value, or fewer than were found."""
 
 
-def explanation(found: Sequence[FieldOutcome], crowded: Sequence[str]) -> str:
+def explanation(results: Sequence[FieldOutcome], crowded: Sequence[str]) -> str:
     """What became of each field, as metadata keep it."""
     return _explained(
         ExplainedField(
@@ -57,7 +57,7 @@ def explanation(found: Sequence[FieldOutcome], crowded: Sequence[str]) -> str:
             each.is_default,
             _CROWDED if each.name in crowded else each.problem,
         )
-        for each in found
+        for each in results
     )
 
 

@@ -70,8 +70,12 @@ class _FeedBuilder:
         self.entries += is_entry
         self._elements += 1
         bound = _valid_name(name) or _NAMELESS
-        kept = {known: value for key, value in attributes.items() if (known := _valid_name(key))}
-        self._tree.start(bound, kept)
+        valid = {
+            valid_name: value
+            for key, value in attributes.items()
+            if (valid_name := _valid_name(key))
+        }
+        self._tree.start(bound, valid)
         self._open.append(bound)
 
     def _is_too_much(self, is_entry: bool) -> bool:

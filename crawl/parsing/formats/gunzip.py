@@ -45,7 +45,7 @@ def gunzip(packed: bytes, max_bytes: int) -> Unpacked:
     return Unpacked(b"".join(pieces)[:max_bytes], end)
 
 
-def _unpack(packed: memoryview, left: int, pieces: list[bytes]) -> GzipEnd:
+def _unpack(packed: memoryview, room: int, pieces: list[bytes]) -> GzipEnd:
     """Unpacks piece by piece: what zlib leaves unread of its input, it copies."""
     position = 0
     for _ in range(MAX_MEMBERS):
@@ -56,9 +56,9 @@ def _unpack(packed: memoryview, left: int, pieces: list[bytes]) -> GzipEnd:
             taken = packed[position : position + _PIECE]
             if not taken:
                 return GzipEnd.BROKEN_OFF
-            pieces.append(unpacker.decompress(taken, left + 1))
+            pieces.append(unpacker.decompress(taken, room + 1))
             position += len(taken) - len(unpacker.unconsumed_tail) - len(unpacker.unused_data)
-            left -= len(pieces[-1])
-            if left < 0:
+            room -= len(pieces[-1])
+            if room < 0:
                 return GzipEnd.TOO_LONG
     return GzipEnd.TOO_LONG

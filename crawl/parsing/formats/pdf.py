@@ -38,7 +38,7 @@ def read_pdf(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
     except DependencyError:
         return invalid(url, "encrypted by a cipher that cannot be read here")
     except _FAULTS as error:
-        return invalid(url, f"no PDF that can be read: {_message(error)}")
+        return invalid(url, f"no PDF that can be read: {str(error) or type(error).__name__}")
 
 
 def _read(url: str, body: bytes, max_pages: int, max_text: int) -> Parse:
@@ -111,7 +111,3 @@ def _links(annotations: Sequence[Any], base: str) -> Iterator[Outlink]:
             url = resolve(base, target.strip())
             if url is not None:
                 yield Outlink(url, tag="a")
-
-
-def _message(error: Exception) -> str:
-    return str(error) or type(error).__name__

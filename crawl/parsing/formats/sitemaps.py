@@ -85,10 +85,10 @@ def _read_lines(text: str, most: int) -> Sitemap | None:
     lines = [stripped for line in _LINE_END.split(text) if (stripped := line.strip())]
     if not lines or not all(link_of(line) for line in lines[:_TYPED_BY]):
         return None
-    found = [link_of(line) for line in lines[:most]]
-    entries = tuple(SitemapEntry(link) for link in found if link is not None)
+    links = [link_of(line) for line in lines[:most]]
+    entries = tuple(SitemapEntry(link) for link in links if link is not None)
     over = max(0, len(lines) - most)
-    return Sitemap(SitemapKind.TEXT, entries, found.count(None), over > 0, over)
+    return Sitemap(SitemapKind.TEXT, entries, links.count(None), over > 0, over)
 
 
 def _is_cut(text: str, root: str) -> bool:

@@ -34,15 +34,15 @@ _SRCSET_URL = re.compile(r"[\s,]*+(\S++)")
 
 def link_references(tag: str, attributes: Attributes) -> list[str]:
     """The links of an element as they are written, without those that lead nowhere."""
-    found: list[str] = []
+    references: list[str] = []
     for name in LINK_ATTRIBUTES[tag]:
         value = attributes.get(name)
         if value:
             if name == "srcset":
-                found += filter(may_lead_elsewhere, srcset(value))
+                references += filter(may_lead_elsewhere, srcset(value))
             elif may_lead_elsewhere(value):
-                found.append(value)
-    return found
+                references.append(value)
+    return references
 
 
 def may_lead_elsewhere(reference: str) -> bool:
@@ -68,9 +68,9 @@ def srcset(value: str) -> Iterable[str]:
 
 def _candidates(value: str) -> Iterator[str]:
     at = 0
-    while (found := _SRCSET_URL.match(value, at)) is not None:
-        url = found[1]
-        at = found.end()
+    while (match := _SRCSET_URL.match(value, at)) is not None:
+        url = match[1]
+        at = match.end()
         if url.endswith(","):
             url = url.rstrip(",")
         else:
@@ -92,11 +92,11 @@ class AbsoluteLinks(dict[str, str]):
         self._resolve = resolver(base, charset)
 
     def __missing__(self, reference: str) -> str:
-        found = self._resolve(reference)
-        if found is None or not found.startswith(FOLLOWED_SCHEMES):
-            found = ""
-        self[reference] = found
-        return found
+        url = self._resolve(reference)
+        if url is None or not url.startswith(FOLLOWED_SCHEMES):
+            url = ""
+        self[reference] = url
+        return url
 
 
 def links_of_page(url: str, base: str | None, charset: str = UTF_8) -> AbsoluteLinks:

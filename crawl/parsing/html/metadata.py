@@ -48,21 +48,21 @@ _NO_LANGUAGE = frozenset(("mis", "mul", "und", "zxx"))
 
 def language_code(text: str) -> str:
     """The code of the language itself: `de` of `de-AT`; empty where it is none."""
-    found = _LANGUAGE.fullmatch(text.strip()[:100])
-    code = found[1].lower() if found else ""
+    match = _LANGUAGE.fullmatch(text.strip()[:100])
+    code = match[1].lower() if match else ""
     return "" if code in _NO_LANGUAGE else code
 
 
 def refresh_of(content: str) -> tuple[int, str] | None:
     """Seconds and target of a meta refresh; None where it only loads the page again."""
-    found = _REFRESH.fullmatch(content.strip()[:10_000])
-    if found is None:
+    match = _REFRESH.fullmatch(content.strip()[:10_000])
+    if match is None:
         return None
-    target = found[2]
+    target = match[2]
     if target[0] in "\"'":
         target = target[1:].partition(target[0])[0]
     target = target.strip()
-    return (int(found[1]), target) if target and may_lead_elsewhere(target) else None
+    return (int(match[1]), target) if target and may_lead_elsewhere(target) else None
 
 
 class HtmlMetadata:
@@ -176,10 +176,10 @@ class HtmlMetadata:
             return
         try:
             try:
-                found = json.loads(text, parse_constant=_refuse)
+                document = json.loads(text, parse_constant=_refuse)
             except ValueError:
-                found = json.loads(_unwrapped(text), parse_constant=_refuse, strict=False)
-                text = json.dumps(found, allow_nan=False)
+                document = json.loads(_unwrapped(text), parse_constant=_refuse, strict=False)
+                text = json.dumps(document, allow_nan=False)
         except (ValueError, RecursionError):
             self._count("structured.json_ld_malformed")
             return
@@ -188,14 +188,14 @@ class HtmlMetadata:
             return
         self._json_ld.append(text)
         self._json_ld_left -= len(text)
-        self._note_types(found)
+        self._note_types(document)
 
     def _count(self, name: str) -> None:
         self.counts[name] = self.counts.get(name, 0) + 1
 
-    def _note_types(self, found: object) -> None:
+    def _note_types(self, document: object) -> None:
         """Collects the types of the top-level objects and of those in a graph."""
-        things = list(found) if isinstance(found, list) else [found]
+        things = list(document) if isinstance(document, list) else [document]
         for thing in things:
             if not isinstance(thing, dict):
                 continue
@@ -222,34 +222,34 @@ class HtmlMetadata:
         if self._refresh is None:
             return None
         seconds, target = self._refresh
-        found = absolute[target]
-        if not found or found.partition("#")[0] == url.partition("#")[0]:
+        refresh_url = absolute[target]
+        if not refresh_url or refresh_url.partition("#")[0] == url.partition("#")[0]:
             return None
-        return Refresh(found, temporary=seconds < _PERMANENT_AFTER)
+        return Refresh(refresh_url, temporary=seconds < _PERMANENT_AFTER)
 
     def canonical(self, absolute: AbsoluteLinks) -> str:
         return absolute[self._canonical] if self._canonical else ""
 
     def metadata(self, absolute: AbsoluteLinks) -> dict[str, str]:
         """Everything else, as keys and texts."""
-        found = dict(self._meta_tags)
+        values = dict(self._meta_tags)
         image = next((self._meta_tags[name] for name in _IMAGES if name in self._meta_tags), "")
         image = image or self._image_src
         if image and (image := _bounded(absolute[image])):
-            found["image"] = image
+            values["image"] = image
         for language, target in self._alternates.items():
             if alternate := _bounded(absolute[target]):
-                found[f"hreflang.{language}"] = alternate
+                values[f"hreflang.{language}"] = alternate
         feeds = dict.fromkeys(_bounded(absolute[feed]) for feed in self._feeds)
         if listed := " ".join(filter(None, feeds)):
-            found["feeds"] = listed
+            values["feeds"] = listed
         if self._json_ld:
-            found["json-ld"] = f"[{','.join(self._json_ld)}]"
+            values["json-ld"] = f"[{','.join(self._json_ld)}]"
         if self._repeated:
-            found["opengraph"] = json.dumps(self._repeated, ensure_ascii=False)
+            values["opengraph"] = json.dumps(self._repeated, ensure_ascii=False)
         if self._types:
-            found["json-ld.type"] = " ".join(self._types)
-        return found
+            values["json-ld.type"] = " ".join(self._types)
+        return values
 
 
 def _bounded(url: str) -> str:

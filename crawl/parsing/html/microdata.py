@@ -21,8 +21,13 @@ from crawl.parsing.text.plain import one_line
 
 METADATA_KEY = "microdata"
 _MARKS = (b"itemscope", b"itemScope", b"ITEMSCOPE")
-_SOURCES = frozenset(("audio", "embed", "iframe", "img", "source", "track", "video"))
-_LINKS = frozenset(("a", "area", "link"))
+_URLS = {
+    **dict.fromkeys(("audio", "embed", "iframe", "img", "source", "track", "video"), "src"),
+    **dict.fromkeys(("a", "area", "link"), "href"),
+    "object": "data",
+}
+_VALUES = {"meta": "content", "data": "value", "meter": "value"}
+"""Elements whose value is an attribute: a URL, or a text."""
 
 _MAX_ITEMS = 200
 _MAX_PROPERTIES = 2_000
@@ -41,29 +46,24 @@ def with_microdata(parse: Parse, page: Page) -> Parse:
     the limits are counted."""
     if not any(mark in page.utf_8 for mark in _MARKS) or page.tree is None:
         return parse
-    items, dropped = microdata_of(page.tree, page.url, page.charset)
-    kept: list[str] = []
-    left = _MAX_CHARACTERS
+    reader = _MicrodataReader(page.tree, page.url, page.charset)
+    items = [item for item in map(reader.item, reader.tops()) if item["properties"]]
+    dropped = reader.dropped
+    """How many more items and properties there are than are read."""
+    texts: list[str] = []
+    room = _MAX_CHARACTERS
     for item in items:
         written = json.dumps(item, ensure_ascii=False, separators=(",", ":"))
-        if len(written) < left:
-            kept.append(written)
-            left -= len(written) + 1
+        if len(written) < room:
+            texts.append(written)
+            room -= len(written) + 1
         else:
             dropped += 1
     counts = {**parse.counts, "structured.microdata_dropped": dropped} if dropped else parse.counts
-    if not kept:
+    if not texts:
         return replace(parse, counts=counts)
-    metadata = {**parse.metadata, METADATA_KEY: f"[{','.join(kept)}]"}
+    metadata = {**parse.metadata, METADATA_KEY: f"[{','.join(texts)}]"}
     return replace(parse, metadata=metadata, counts=counts)
-
-
-def microdata_of(tree: LexborHTMLParser, url: str, charset: str) -> tuple[list[Item], int]:
-    """The top-level items of a page, and how many more items and properties there are than are
-    read."""
-    reader = _MicrodataReader(tree, url, charset)
-    items = [item for item in map(reader.item, reader.tops()) if item["properties"]]
-    return items, reader.dropped
 
 
 class _MicrodataReader:
@@ -94,9 +94,7 @@ class _MicrodataReader:
             item["id"] = self._links[identifier] or one_line(identifier)
         properties: dict[str, list[Any]] = {}
         item["properties"] = properties
-        roots = [node.first_child]
-        for name in _words(attributes.get("itemref")):
-            roots.append(self._by_id(name))
+        roots = [node.first_child, *map(self._by_id, _words(attributes.get("itemref")))]
         for number, root in enumerate(roots):
             self._read(root, properties, depth, siblings=number == 0)
         return item
@@ -106,7 +104,12 @@ class _MicrodataReader:
         return self._tree.css_first(f'[id="{quoted}"]')
 
     def _read(
-        self, start: LexborNode | None, found: dict[str, list[Any]], depth: int, *, siblings: bool
+        self,
+        start: LexborNode | None,
+        properties: dict[str, list[Any]],
+        depth: int,
+        *,
+        siblings: bool,
     ) -> None:
         """Reads the properties of one item; those of items inside it are theirs."""
         waiting: list[LexborNode] = []
@@ -123,7 +126,7 @@ class _MicrodataReader:
                 self._properties -= 1
                 value = self.item(node, depth + 1) if is_scope else self._value(node, attributes)
                 for name in names:
-                    found.setdefault(name, []).append(value)
+                    properties.setdefault(name, []).append(value)
             if (siblings or not is_start) and node.next is not None:
                 waiting.append(node.next)
             node = None if is_scope else node.first_child
@@ -133,18 +136,13 @@ class _MicrodataReader:
 
     def _value(self, node: LexborNode, attributes: dict[str, str | None]) -> str:
         tag = node.tag or ""
-        if tag == "meta":
-            return one_line(attributes.get("content") or "")
-        if tag in _SOURCES or tag in _LINKS or tag == "object":
-            name = "src" if tag in _SOURCES else "href" if tag in _LINKS else "data"
-            return self._links[(attributes.get(name) or "").strip()]
-        if tag in ("data", "meter"):
-            return one_line(attributes.get("value") or "")
-        if tag == "time" and attributes.get("datetime"):
-            return one_line(attributes["datetime"] or "")
-        if attributes.get("content"):  # as RDFa has it, and as many write
-            return one_line(attributes["content"] or "")
-        return one_line(node_text(node, _NODES_PER_TEXT))
+        if tag in _URLS:
+            return self._links[(attributes.get(_URLS[tag]) or "").strip()]
+        if tag in _VALUES:
+            return one_line(attributes.get(_VALUES[tag]) or "")
+        moment = attributes.get("datetime") if tag == "time" else None
+        text = moment or attributes.get("content")  # as RDFa has it, and as many write
+        return one_line(text or node_text(node, _NODES_PER_TEXT))
 
 
 def _words(text: str | None) -> list[str]:

@@ -98,8 +98,8 @@ class HtmlReader:
         self._title = ""
         self._is_json_ld = False
         self._is_head = True
-        self._open_noscripts = 0
-        self._open_svgs = 0
+        self._open = {"noscript": 0, "svg": 0}
+        """How many are open of those elements that change the meaning of others."""
         self.text: Callable[[str], None] = self._pieces.append
         """Reads a piece of text."""
 
@@ -173,9 +173,6 @@ class HtmlReader:
             for reference in link_references(tag, attributes):
                 self._add(tag, reference, rel)
 
-    def _hide_text(self, attributes: Attributes) -> None:
-        self.hide()
-
     def _start_hidden(self, attributes: Attributes, tag: str) -> None:
         self.hide()
         if tag == "script":
@@ -210,12 +207,9 @@ class HtmlReader:
         if number < 0:
             return
         pieces = self._pieces[mark : mark + _ANCHOR_PIECES]
-        if len(pieces) == 1:
-            text = collapse_whitespace(pieces[0], _MAX_ANCHOR)
-        else:
-            text = collapse_whitespace(
-                "".join([piece[: 4 * _MAX_ANCHOR] for piece in pieces]), _MAX_ANCHOR
-            )
+        if len(pieces) != 1:
+            pieces = ["".join([piece[: 4 * _MAX_ANCHOR] for piece in pieces])]
+        text = collapse_whitespace(pieces[0], _MAX_ANCHOR)
         if not text and number in self._alternatives:
             text = collapse_whitespace(self._alternatives[number], _MAX_ANCHOR)
         self._anchors[number] = text
@@ -223,13 +217,10 @@ class HtmlReader:
     def _img(self, attributes: Attributes) -> None:
         if self._open_anchors:
             number, _ = self._open_anchors[-1]
-            known = self._alternatives.get(number, "")
-            if len(known) < _MAX_ANCHOR:
-                self._alternatives[number] = f"{known} {attributes.get('alt') or ''}"
+            alternative = self._alternatives.get(number, "")
+            if len(alternative) < _MAX_ANCHOR:
+                self._alternatives[number] = f"{alternative} {attributes.get('alt') or ''}"
         self._element(attributes, "img")
-
-    def _area(self, attributes: Attributes) -> None:
-        self._element(attributes, "area", rel_of(attributes))
 
     def _form(self, attributes: Attributes) -> None:
         if self._settings.form_actions and "form" not in self._settings.ignored_tags:
@@ -243,29 +234,11 @@ class HtmlReader:
         if is_document(rel):
             self._element(attributes, "link", rel)
 
-    def _base(self, attributes: Attributes) -> None:
-        self._metadata.base(attributes)
-
-    def _html(self, attributes: Attributes) -> None:
-        self._metadata.html(attributes)
-
-    def _meta(self, attributes: Attributes) -> None:
-        self._metadata.meta(attributes, self._open_noscripts > 0)
-
     def _body(self, attributes: Attributes) -> None:
         self._is_head = False
 
-    def _noscript(self, attributes: Attributes) -> None:
-        self._open_noscripts += 1
-
-    def _noscript_end(self) -> None:
-        self._open_noscripts -= 1
-
-    def _svg(self, attributes: Attributes) -> None:
-        self._open_svgs += 1
-
-    def _svg_end(self) -> None:
-        self._open_svgs -= 1
+    def _count_open(self, attributes: Attributes | None = None, *, tag: str, by: int) -> None:
+        self._open[tag] += by
 
     def _script_end(self) -> None:
         text = self._take_text()
@@ -275,7 +248,7 @@ class HtmlReader:
 
     def _title_end(self) -> None:
         title = collapse_whitespace(self._take_text(), _MAX_TITLE)
-        if not self._open_svgs and not self._title:
+        if not self._open["svg"] and not self._title:
             self._title = title
 
 
@@ -289,7 +262,7 @@ class ElementAction(NamedTuple):
 
 
 _STARTS: dict[str, Callable[[HtmlReader, Attributes], None]] = {
-    **dict.fromkeys(HIDDEN_TAGS, HtmlReader._hide_text),
+    **dict.fromkeys(HIDDEN_TAGS, lambda reader, _: reader.hide()),
     **{
         tag: partial(
             HtmlReader._start_hidden if tag in HIDDEN_TAGS else HtmlReader._element, tag=tag
@@ -297,24 +270,26 @@ _STARTS: dict[str, Callable[[HtmlReader, Attributes], None]] = {
         for tag in LINK_ATTRIBUTES
     },
     "a": HtmlReader._a,
-    "area": HtmlReader._area,
-    "base": HtmlReader._base,
+    "area": lambda reader, attributes: reader._element(attributes, "area", rel_of(attributes)),
+    "base": lambda reader, attributes: reader._metadata.base(attributes),
     "body": HtmlReader._body,
     "frameset": HtmlReader._body,
     "form": HtmlReader._form,
-    "html": HtmlReader._html,
+    "html": lambda reader, attributes: reader._metadata.html(attributes),
     "img": HtmlReader._img,
     "link": HtmlReader._link,
-    "meta": HtmlReader._meta,
-    "noscript": HtmlReader._noscript,
-    "svg": HtmlReader._svg,
+    "meta": lambda reader, attributes: reader._metadata.meta(
+        attributes, reader._open["noscript"] > 0
+    ),
+    "noscript": partial(HtmlReader._count_open, tag="noscript", by=1),
+    "svg": partial(HtmlReader._count_open, tag="svg", by=1),
 }
 _ENDS: dict[str, Callable[[HtmlReader], object]] = {
     **dict.fromkeys(HIDDEN_TAGS, HtmlReader._take_text),
     "a": HtmlReader._a_end,
-    "noscript": HtmlReader._noscript_end,
+    "noscript": partial(HtmlReader._count_open, tag="noscript", by=-1),
     "script": HtmlReader._script_end,
-    "svg": HtmlReader._svg_end,
+    "svg": partial(HtmlReader._count_open, tag="svg", by=-1),
     "title": HtmlReader._title_end,
 }
 _NOTHING = ElementAction(None, None, None)

@@ -49,11 +49,11 @@ def to_lines(text: str) -> str:
     for blank in _ASCII_BLANKS if text.isascii() else _BLANKS:
         if blank in text:
             text = text.replace(blank, " ")
-    kept = [line for raw in text.split(LINE) if (line := raw.strip(" "))]
-    text = "\n".join(kept)
+    lines = [line for raw in text.split(LINE) if (line := raw.strip(" "))]
+    text = "\n".join(lines)
     if not _has_wide_blank(text):
         return text
-    return "\n".join(" ".join(line.split()) if "  " in line else line for line in kept)
+    return "\n".join(" ".join(line.split()) if "  " in line else line for line in lines)
 
 
 def _has_wide_blank(text: str) -> bool:

@@ -58,9 +58,7 @@ def main(progress: int) -> None:
         gc.set_threshold(*RARE_COLLECTIONS)
         messages.send(replies, [READY])
         os.dup2(1, 2)  # discards stderr from now on: errors of the start have been reported
-        while True:
-            if not _has_request(requests):
-                return
+        while _has_request(requests):
             request = messages.receive(requests)
             try:
                 answer = _answer(pipeline, request, on_page, memory)
@@ -88,9 +86,9 @@ def _answer(
 ) -> list[Any]:
     contents, known_failures = messages.unpack_request(request)
     batch = pipeline.parse(list(contents_of(contents)), on_page, known_failures)
-    known = sum(failure.status is ParseStatus.MEMORY for failure in known_failures.values())
-    ran_out = batch.counters[f"parse.{ParseStatus.MEMORY.value}"] > known
-    return messages.pack_reply(messages.BatchReply(batch, ran_out or needs_restart()))
+    earlier = sum(failure.status is ParseStatus.MEMORY for failure in known_failures.values())
+    ran_out = batch.counters[f"parse.{ParseStatus.MEMORY.value}"] > earlier
+    return messages.pack_reply(batch, needs_restart=ran_out or needs_restart())
 
 
 def _failure(error: Exception) -> PageFailure:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import IO, Any
 
 import pyarrow as pa
@@ -54,15 +53,6 @@ def _exactly(pipe: IO[bytes], size: int) -> bytes:
     return data
 
 
-@dataclass(frozen=True, slots=True)
-class BatchReply:
-    """The rows of a batch, and whether the child should be replaced."""
-
-    batch: ParsedBatch
-    needs_restart: bool
-    """Whether the child has used so much memory that a new one should take over."""
-
-
 class BatchRefused(Exception):
     """The child could not make rows of a batch; the message says why."""
 
@@ -87,25 +77,25 @@ def unpack_request(parts: list[bytes]) -> tuple[pa.Table, dict[int, PageFailure]
     return _unpacked(contents), known_failures
 
 
-def pack_reply(reply: BatchReply) -> list[Any]:
-    batch = reply.batch
-    header = json.dumps({"counters": batch.counters, "worn": reply.needs_restart})
+def pack_reply(batch: ParsedBatch, *, needs_restart: bool) -> list[Any]:
+    """`needs_restart`: whether a new child should take over, so much memory has this one used."""
     tables = (batch.parse_data, batch.parse_text, batch.crawl_parse)
-    return [header.encode(), *map(_packed, tables)]
+    return [json.dumps((batch.counters, needs_restart)).encode(), *map(_packed, tables)]
 
 
 def pack_refusal(failure: PageFailure) -> list[Any]:
-    return [json.dumps([failure.status.value, failure.message]).encode()]
+    return [json.dumps((failure.status.value, failure.message)).encode()]
 
 
-def unpack_reply(parts: list[bytes]) -> BatchReply:
-    """The rows of a reply; BatchRefused where there are none."""
-    header = json.loads(parts[0])
+def unpack_reply(parts: list[bytes]) -> tuple[ParsedBatch, bool]:
+    """The rows of a reply, and whether the child should be replaced; BatchRefused where there are
+    none."""
     if len(parts) == 1:
-        status, message = header
+        status, message = json.loads(parts[0])
         raise BatchRefused(PageFailure(ParseStatus(status), message))
+    counts, is_worn = json.loads(parts[0])
     data, text, crawl = map(_unpacked, parts[1:])
-    return BatchReply(ParsedBatch(data, text, crawl, Counters(header["counters"])), header["worn"])
+    return ParsedBatch(data, text, crawl, Counters(counts)), is_worn
 
 
 def _packed(table: pa.Table) -> pa.Buffer:

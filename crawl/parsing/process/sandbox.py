@@ -10,7 +10,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import pyarrow as pa
@@ -35,10 +34,6 @@ Links and rows of one of 256 take half the time of those of four of 64."""
 
 def _nobody(pages: int) -> None:
     """For whoever does not ask how far it is."""
-
-
-def _report(on_progress: Callable[[int], None], before: int, page: int) -> None:
-    on_progress(before + page)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,24 +75,28 @@ class Sandbox:
         return join_batches(list(self.parse_batches(contents)))
 
     def parse_batches(
-        self, contents: pa.Table, on_progress: Callable[[int], None] = _nobody, done: int = 0
+        self, contents: pa.Table, on_progress: Callable[[int], None] = _nobody, before: int = 0
     ) -> Iterator[ParsedBatch]:
         """The same, some pages after the other. `on_progress` is called now and then with how many
-        are done, also while a batch is under way, and those before (`done`) count too."""
+        are done, also while a batch is under way, and those `before` count too."""
+
+        def report(page: int) -> None:
+            on_progress(page_count + page)
+
+        page_count = before
         for batch in _batches(_without_headers(contents)):
-            self._on_page = partial(_report, on_progress, done)
+            self._on_page = report
             yield self._parse_batch(batch, {})
-            done += batch.num_rows
-            on_progress(done)
+            page_count += batch.num_rows
+            on_progress(page_count)
 
     def close(self) -> None:
         """Leaves the child to the next sandbox of this process with the same plan."""
-        child, self._child = self._child, None
-        if child is not None:
-            if self._awaits_reply:
-                child.end()
-            else:
-                release(child)
+        if self._awaits_reply or self._child is None:
+            self._end_child()
+        else:
+            release(self._child)
+            self._child = None
 
     def _end_child(self) -> None:
         child, self._child = self._child, None
@@ -150,7 +149,7 @@ class Sandbox:
             child.clear_progress()
             messages.send(child.requests, messages.pack_request(batch, known_failures))
             child.wait(self._timeout, self._on_page)
-            reply = messages.unpack_reply(messages.receive(child.replies))
+            rows, is_worn = messages.unpack_reply(messages.receive(child.replies))
         except messages.BatchRefused as refused:
             self._end_child()
             return _BatchFault(refused.failure, None)
@@ -163,9 +162,9 @@ class Sandbox:
             return _BatchFault(child.failure(), page if 0 <= page < batch.num_rows else None)
         self._awaits_reply = False
         child.has_answered = True
-        if reply.needs_restart:
+        if is_worn:
             self._end_child()
-        return reply.batch
+        return rows
 
 
 def _without_headers(contents: pa.Table) -> pa.Table:

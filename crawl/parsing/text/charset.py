@@ -67,9 +67,9 @@ def _fits(body: bytes, text: str) -> bool:
 
 def _detected(sample: bytes) -> str | None:
     try:
-        found = cchardet.detect(sample)
+        guess = cchardet.detect(sample)
     except Exception:
         return None
-    label, confidence = found.get("encoding"), found.get("confidence") or 0.0
+    label, confidence = guess.get("encoding"), guess.get("confidence") or 0.0
     charset = charset_named(label) if label and confidence >= _SURE else None
     return None if charset == REPLACEMENT else charset

@@ -43,24 +43,24 @@ def normalized_date(text: str) -> str | None:
     text = " ".join(text[: LONGEST_DATE + 1].split())
     if not text or len(text) > LONGEST_DATE:
         return None
-    if found := _SLASHES.fullmatch(text):
-        first, second = int(found[1]), int(found[2])
+    if match := _SLASHES.fullmatch(text):
+        first, second = int(match[1]), int(match[2])
         if first == second or second > 12:
-            text = f"{found[3]}-{first}-{second}{found[4]}"
+            text = f"{match[3]}-{first}-{second}{match[4]}"
         elif first > 12:
-            text = f"{found[3]}-{second}-{first}{found[4]}"
+            text = f"{match[3]}-{second}-{first}{match[4]}"
         else:
             return None
-    if found := _COMPACT.fullmatch(text):
-        year, month, day, hour, minute, second_text, zone = found.groups()
+    if match := _COMPACT.fullmatch(text):
+        year, month, day, hour, minute, second_text, zone = match.groups()
         text = f"{year}-{month}-{day}T{hour}:{minute}:{second_text or '00'}{zone or ''}"
     for form in _FORMS:
-        if found := form.fullmatch(text):
-            return _written(found.groupdict())
-    if found := _YEAR_MONTH.fullmatch(text):
+        if match := form.fullmatch(text):
+            return _written(match.groupdict())
+    if match := _YEAR_MONTH.fullmatch(text):
         return text
-    if found := _EPOCH.fullmatch(text):
-        return datetime.fromtimestamp(int(found[1]), UTC).isoformat()
+    if match := _EPOCH.fullmatch(text):
+        return datetime.fromtimestamp(int(match[1]), UTC).isoformat()
     if _HALF_OF_DAY.search(text):
         return None  # which the standard library would not see
     with suppress(ValueError, TypeError, IndexError, OverflowError):

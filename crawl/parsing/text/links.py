@@ -45,7 +45,7 @@ def links_in_text(text: str, most: int = MAX_LINKS) -> TextLinks:
     """The first links of a text."""
     links: dict[str, None] = {}
     over_limit: set[str] = set()
-    seen: set[str] = set()
+    texts: set[str] = set()
     position = 0
     for _ in range(MAX_LOOKED_AT):
         # to look for what is rare, and from there back, is ten times quicker than a pattern
@@ -53,9 +53,9 @@ def links_in_text(text: str, most: int = MAX_LINKS) -> TextLinks:
         if colon < 0:
             break
         link, position = _link_around(text, colon)
-        if link is None or link in seen:
+        if link is None or link in texts:
             continue
-        seen.add(link)
+        texts.add(link)
         url = _checked(link)
         if url is not None and url not in links:
             if len(links) < most:

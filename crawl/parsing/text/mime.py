@@ -79,18 +79,17 @@ def mime_type(content: Content, *, magic: bool = True) -> str:
             return _GZIP
         if declared in _GZIP_TYPES:
             declared = ""  # a server that packs its answers calls them so too
-        found = _type_of_bytes(content, start, declared)
+        kind = _type_of_bytes(content, start, declared)
     else:
-        found = declared
-    if found in _VAGUE or (found == "text/plain" and declared in _VAGUE):
-        found = _type_by_suffix(content.url, is_text=found == "text/plain") or found or UNKNOWN
-    return _ALIASES.get(found, found)
+        kind = declared
+    if kind in _VAGUE or (kind == "text/plain" and declared in _VAGUE):
+        kind = _type_by_suffix(content.url, is_text=kind == "text/plain") or kind or UNKNOWN
+    return _ALIASES.get(kind, kind)
 
 
 def is_packed_or_vague(declared: str) -> bool:
     """Whether a Content-Type says nothing of what is inside a packed file."""
-    kind = essence(declared)
-    return kind in _GZIP_TYPES or kind in _VAGUE
+    return essence(declared) in _GZIP_TYPES | _VAGUE
 
 
 def feed_type(root: str, head: str) -> str:
@@ -117,30 +116,30 @@ def _type_of_bytes(content: Content, start: bytes, declared: str) -> str:
     head = _readable(content.body[:_HEAD])
     if declared in _VAGUE:
         # a byte order mark would make text of anything
-        found = _sniffed(head[:_SNIFFED], "", declared)
+        kind = _sniffed(head[:_SNIFFED], "", declared)
     else:
-        found = _sniffed(start, content.content_type, declared)
+        kind = _sniffed(start, content.content_type, declared)
     if head.lstrip()[:1] == b"<":
-        return _type_by_root(found, declared, head.decode("utf-8", "replace"))
-    if found in _HTML_TYPES and _ONLY_LINKS.match(head):
+        return _type_by_root(kind, declared, head.decode("utf-8", "replace"))
+    if kind in _HTML_TYPES and _ONLY_LINKS.match(head):
         return "text/plain"  # a list of links without any markup
-    return found
+    return kind
 
 
-def _type_by_root(found: str, declared: str, head: str) -> str:
-    found = _ALIASES.get(found, found)
+def _type_by_root(kind: str, declared: str, head: str) -> str:
+    kind = _ALIASES.get(kind, kind)
     root = root_name(head)
     if root in ("urlset", "sitemapindex"):
-        return found if found in _XML_TYPES else _XML
-    is_xml = found in _XML_TYPES or found.endswith("+xml")
+        return kind if kind in _XML_TYPES else _XML
+    is_xml = kind in _XML_TYPES or kind.endswith("+xml")
     feed = feed_type(root, head)
     if feed:
-        return found if found in _XML_TYPES or found in _FEEDS else feed
-    if found in _FEEDS and declared in _HTML_TYPES:
+        return kind if kind in _XML_TYPES or kind in _FEEDS else feed
+    if kind in _FEEDS and declared in _HTML_TYPES:
         return declared  # the standard looks at the first letters of the root alone
-    if is_xml and found not in _HTML_TYPES and (root == "html" or _HTML_DOCTYPE.match(head)):
+    if is_xml and kind not in _HTML_TYPES and (root == "html" or _HTML_DOCTYPE.match(head)):
         return _XHTML
-    return found
+    return kind
 
 
 def _readable(head: bytes) -> bytes:
@@ -161,10 +160,10 @@ def _sniffed(start: bytes, raw: str, declared: str) -> str:
     # the standard knows some headers by their exact bytes, as a well-known server's mistake
     types = (raw.encode("latin-1", "replace"),) if declared not in _VAGUE else None
     try:
-        found = extract_mime(start, content_types=types)
+        kind = extract_mime(start, content_types=types)
     except Exception:
         return declared  # it is made for well-formed headers
-    return essence(found.decode("latin-1")) if found else declared
+    return essence(kind.decode("latin-1")) if kind else declared
 
 
 def _type_by_suffix(url: str, *, is_text: bool) -> str:

@@ -17,8 +17,8 @@ def local_name(name: str) -> str:
 
 def root_name(text: str) -> str:
     """The local name of the root element; empty where the text is no XML."""
-    found = _NAME.match(text, root_start(text))
-    return local_name(found[1]) if found else ""
+    match = _NAME.match(text, root_start(text))
+    return local_name(match[1]) if match else ""
 
 
 def root_start(text: str) -> int:
@@ -40,8 +40,8 @@ def root_start(text: str) -> int:
 
 
 def _after(text: str, end: str, position: int) -> int:
-    found = text.find(end, position)
-    return len(text) if found < 0 else found + len(end)
+    place = text.find(end, position)
+    return len(text) if place < 0 else place + len(end)
 
 
 def _instruction_end(text: str, start: int) -> int:

@@ -33,13 +33,13 @@ class FieldsParseFilter(ParseFilter):
             if not self._explain:
                 return parse
             return replace(parse, metadata={**parse.metadata, EXPLAINED_KEY: NO_RULE})
-        found = outcomes(rules, page)
-        metadata, crowded = to_metadata(found)
+        results = outcomes(rules, page)
+        metadata, crowded = to_metadata(results)
         counts = Counter(dict(parse.counts))
-        for name, count in counted(rules, found):
+        for name, count in counted(rules, results):
             counts[name] += count
         for name in crowded:
             counts[f"fields.no_room.{name}"] += 1
         if self._explain:
-            metadata[EXPLAINED_KEY] = explanation(found, crowded)
+            metadata[EXPLAINED_KEY] = explanation(results, crowded)
         return replace(parse, metadata={**parse.metadata, **metadata}, counts=dict(counts))

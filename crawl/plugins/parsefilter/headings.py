@@ -36,12 +36,12 @@ class HeadingsParseFilter(ParseFilter):
         # what is inside a page is not what its headings are about
         if page.mime_type not in HTML_TYPES or parse.url != page.url:
             return parse
-        found: dict[str, str] = {}
+        headings: dict[str, str] = {}
         for level, text in scan_markup(page.markup).headings:
             if level not in self._levels:
                 continue
-            if level not in found:
-                found[level] = text
+            if level not in headings:
+                headings[level] = text
             elif self._several:
-                found[level] = (found[level] + "\n" + text)[:MAX_VALUE]
-        return replace(parse, metadata={**parse.metadata, **found}) if found else parse
+                headings[level] = (headings[level] + "\n" + text)[:MAX_VALUE]
+        return replace(parse, metadata={**parse.metadata, **headings}) if headings else parse

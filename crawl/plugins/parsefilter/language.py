@@ -60,17 +60,14 @@ class LanguageParseFilter(ParseFilter):
 
     def filter(self, page: Page, parse: Parse) -> Parse:
         for way in self._policy:
-            language = self._detected(page, parse) if way == DETECT else self._identified(parse)
+            if way == DETECT:
+                language = first_declared(_declared(page, parse))
+            else:
+                language = self._identifier.identify_page(parse.title, parse.text, self._max_length)
             if language:
                 metadata = {**parse.metadata, "language": language}
                 return replace(parse, language=language, metadata=metadata)
         return parse
-
-    def _detected(self, page: Page, parse: Parse) -> str:
-        return first_declared(_declared(page, parse))
-
-    def _identified(self, parse: Parse) -> str:
-        return self._identifier.identify_page(parse.title, parse.text, self._max_length)
 
 
 def _declared(page: Page, parse: Parse) -> Iterator[str]:

@@ -25,19 +25,17 @@ class MetatagsParseFilter(ParseFilter):
     """What several tags of one name say stands in one value."""
 
     def __init__(self, config: Config) -> None:
-        names = {name.lower() for name in config[NAMES]}
-        self._all = "*" in names
-        self._names = names
+        self._names = {name.lower() for name in config[NAMES]}
 
     def filter(self, page: Page, parse: Parse) -> Parse:
         # what is inside a page is not what its tags are about
         if page.mime_type not in HTML_TYPES or parse.url != page.url:
             return parse
-        found: dict[str, str] = {}
+        values: dict[str, str] = {}
         for name, content in scan_markup(page.markup).metas:
             key = f"metatag.{name}"
-            if key in found:
-                found[key] = (found[key] + _SEPARATOR + content)[:MAX_VALUE]
-            elif (self._all or name in self._names) and len(found) < _MAX_NAMES:
-                found[key] = content
-        return replace(parse, metadata={**parse.metadata, **found}) if found else parse
+            if key in values:
+                values[key] = (values[key] + _SEPARATOR + content)[:MAX_VALUE]
+            elif not self._names.isdisjoint(("*", name)) and len(values) < _MAX_NAMES:
+                values[key] = content
+        return replace(parse, metadata={**parse.metadata, **values}) if values else parse

@@ -43,7 +43,7 @@ _SOURCES = ("html", "text")
 class _Rule:
     name: str
     source: str
-    found: Callable[[str], bool]
+    matches: Callable[[str], bool]
 
 
 class RegexParseFilter(ParseFilter):
@@ -55,12 +55,12 @@ class RegexParseFilter(ParseFilter):
     def filter(self, page: Page, parse: Parse) -> Parse:
         if not self._rules:
             return parse
-        found: dict[str, bool] = {}
+        answers: dict[str, bool] = {}
         for rule in self._rules:
-            if not found.get(rule.name):
+            if not answers.get(rule.name):
                 searched = page.markup if rule.source == "html" else parse.text
-                found[rule.name] = rule.found(searched)
-        flags = {name: "true" if is_found else "false" for name, is_found in found.items()}
+                answers[rule.name] = rule.matches(searched)
+        flags = {name: "true" if is_found else "false" for name, is_found in answers.items()}
         return replace(parse, metadata={**parse.metadata, **flags})
 
 

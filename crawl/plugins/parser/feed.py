@@ -69,11 +69,11 @@ class FeedParser(Parser):
         except BadXml as error:
             return (invalid(page.url, str(error)),)
         try:
-            found = _read(bounded.data, page.url)
+            feed = _read(bounded.data, page.url)
         except Exception as error:  # it stumbles over feeds that are odd enough
             return (invalid(page.url, f"no feed that can be read: {type(error).__name__}"),)
-        entries = [_FeedEntry(entry, page.url) for entry in found.entries[: self._max_entries]]
-        parses = [_feed(page.url, found, entries, bounded.entries_left_out)]
+        entries = [_FeedEntry(entry, page.url) for entry in feed.entries[: self._max_entries]]
+        parses = [_feed(page.url, feed, entries, bounded.entries_left_out)]
         if self._with_documents:
             parses += _documents(page.url, entries)
         return parses
@@ -102,15 +102,13 @@ class _FeedEntry:
         self._markup = next(filter(None, contents), "") or _text(entry, "summary")
         # `link` is the one for readers; the others are attachments and the like
         own = _text(entry, "link")
-        targets = [(own, "")]
         links = _dicts(entry, "links")
-        for link in links[:_MAX_LINKS]:
-            targets.append((_text(link, "href"), _text(link, "rel")))
+        others = ((_text(link, "href"), _text(link, "rel")) for link in links[:_MAX_LINKS])
         left_out = [link for link in links[_MAX_LINKS:] if _text(link, "href") != own]
         self.links_over_limit = len(left_out)
         rels: dict[str, str] = {}
         bad: set[str] = set()
-        for target, rel in targets:
+        for target, rel in ((own, ""), *others):
             url = _resolved(feed_url, target)
             if url is not None:
                 rels.setdefault(url, one_line(rel.lower(), 100))
@@ -119,22 +117,15 @@ class _FeedEntry:
         self.links_malformed = len(bad)
         self.url = next(iter(rels), None)
         self.links = tuple(Outlink(url, self.title, rel, "entry") for url, rel in rels.items())
-        self.metadata = facts(
-            {
-                "author": _authors(entry),
-                "tags": _tags(entry),
-                "published": _text(entry, "published"),
-                "updated": _text(entry, "updated"),
-            }
-        )
+        self.metadata = facts(_origin(entry))
 
     @property
     def text(self) -> str:
         return storable(_bare(self._markup[:_MAX_TEXT]))
 
 
-def _feed(url: str, found: Any, entries: Sequence[_FeedEntry], entries_left_out: int) -> Parse:
-    about = found.feed
+def _feed(url: str, feed: Any, entries: Sequence[_FeedEntry], entries_left_out: int) -> Parse:
+    about = feed.feed
     own = _resolved(url, _text(about, "link"))
     links = [Outlink(own, one_line(_bare(_text(about, "title"))), "", "feed")] if own else []
     for entry in entries:
@@ -153,12 +144,9 @@ def _feed(url: str, found: Any, entries: Sequence[_FeedEntry], entries_left_out:
         language=normalised(_text(about, "language")),
         metadata=facts(
             {
-                "feed.version": found.get("version", ""),
+                "feed.version": feed.get("version", ""),
                 FEED_ENTRIES_KEY: len(entries),
-                "author": _authors(about),
-                "tags": _tags(about),
-                "published": _text(about, "published"),
-                "updated": _text(about, "updated"),
+                **_origin(about),
                 "description": one_line(_bare(_text(about, "subtitle"))),
             }
         ),
@@ -169,11 +157,11 @@ def _documents(url: str, entries: Sequence[_FeedEntry]) -> Iterator[Parse]:
     """A feed may speak for pages of its own domain only: else anybody could write anybody's."""
     with outside_page_time():  # the first to ask loads the list of public suffixes
         domain = domain_of(url)
-    seen = {url}
+    urls = {url}
     for entry in entries:
-        if entry.url is None or entry.url in seen or domain_of(entry.url) != domain:
+        if entry.url is None or entry.url in urls or domain_of(entry.url) != domain:
             continue
-        seen.add(entry.url)
+        urls.add(entry.url)
         yield Parse(
             entry.url,
             title=entry.title,
@@ -200,6 +188,12 @@ def _bare(markup: str) -> str:
 def _resolved(base: str, target: str) -> str | None:
     target = target.strip()
     return resolve(base, target) if 0 < len(target) <= MAX_URL else None
+
+
+def _origin(values: Mapping[str, Any]) -> dict[str, str]:
+    """What a feed and an entry say alike: by whom they are, of what, and from when."""
+    dates = {key: _text(values, key) for key in ("published", "updated")}
+    return {"author": _authors(values), "tags": _tags(values), **dates}
 
 
 def _authors(values: Mapping[str, Any]) -> str:

@@ -17,6 +17,7 @@ class in `plugin.parser` as `module:Class`:
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import ClassVar
 
 from bs4 import BeautifulSoup
@@ -98,9 +99,5 @@ def _attributes(element: Tag) -> dict[str, str | None]:
 
 def _behind(element: Tag) -> PageElement | None:
     """What comes after the element and all that is in it."""
-    above: Tag | None = element
-    while above is not None:
-        if above.next_sibling is not None:
-            return above.next_sibling
-        above = above.parent
-    return None
+    siblings = (each.next_sibling for each in chain((element,), element.parents))
+    return next((each for each in siblings if each is not None), None)

@@ -49,14 +49,14 @@ class JsParser(Parser):
         self._relative = config[RELATIVE]
 
     def parse(self, page: Page) -> Sequence[Parse]:
-        found: dict[str, None] = {}
+        urls: dict[str, None] = {}
         over_limit: set[str] = set()
         for url in self._links(page):
-            if len(found) < MAX_LINKS:
-                found[url] = None
-            elif url not in found:
+            if len(urls) < MAX_LINKS:
+                urls[url] = None
+            elif url not in urls:
                 over_limit.add(url)
-        links = tuple(Outlink(url, tag="script") for url in found)
+        links = tuple(Outlink(url, tag="script") for url in urls)
         return (Parse(page.url, outlinks=links, outlinks_over_limit=len(over_limit)),)
 
     def _links(self, page: Page) -> Iterator[str]:
@@ -68,14 +68,11 @@ class JsParser(Parser):
             url = link_of(literal)
             if url is None and literal.startswith("//"):
                 url = resolve(page.url, literal) if link_of("http:" + literal) else None
-            if url is None and self._relative and _is_relative(literal):
-                url = resolve(page.url, literal)
+            if url is None and self._relative:
+                is_path = _PATH.fullmatch(literal) or _FILE.fullmatch(literal)
+                url = resolve(page.url, literal) if is_path else None
             if url is not None:
                 yield url
-
-
-def _is_relative(literal: str) -> bool:
-    return bool(_PATH.fullmatch(literal) or _FILE.fullmatch(literal))
 
 
 def _unescaped(escape: re.Match[str]) -> str:

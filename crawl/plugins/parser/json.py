@@ -69,9 +69,9 @@ class JsonParser(Parser):
             if len(strings) >= self._max_strings:
                 break
             strings.append(value)
-            found, unread = _links(page.url, key, value)
+            outlinks, unread = _links(page.url, key, value)
             over_limit += unread
-            for link in found:
+            for link in outlinks:
                 if len(links) < MAX_LINKS:
                     links[link] = None
                 else:

@@ -33,22 +33,22 @@ class MetadataParser(Parser):
         """There is nothing to set."""
 
     def parse(self, page: Page) -> Sequence[Parse]:
-        found = {
+        values = {
             "content.type": page.mime_type,
             "content.length": len(page.body),
             "content.name": _name(page),
             "last.modified": page.content.headers.get("last-modified"),
         }
-        return (Parse(page.url, metadata=facts(found)),)
+        return (Parse(page.url, metadata=facts(values)),)
 
 
 def _name(page: Page) -> str:
     """What the server calls the file (RFC 6266), or the last part of its path."""
-    said = page.content.headers.get("content-disposition", "")[:_MAX_HEADER]
-    extended = _EXTENDED.search(said)
+    header = page.content.headers.get("content-disposition", "")[:_MAX_HEADER]
+    extended = _EXTENDED.search(header)
     if extended:
         return _base_name(unquote(extended[2], encoding=extended[1], errors="replace"))
-    plain = _FILE_NAME.search(said)
+    plain = _FILE_NAME.search(header)
     if plain:
         return _base_name(re.sub(r"\\(.)", r"\1", plain[1] or plain[2] or ""))
     url = parse_url(page.url)

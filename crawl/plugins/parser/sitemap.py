@@ -67,14 +67,14 @@ def _links(sitemap: Sitemap) -> tuple[tuple[Outlink, ...], int]:
     """The links in their order, and how many were left out: images and the like rather than
     pages."""
     tag = "sitemap" if sitemap.kind is SitemapKind.INDEX else "url"
-    left = max(0, MAX_LINKS - len(sitemap.entries))
+    room = max(0, MAX_LINKS - len(sitemap.entries))
     links: list[Outlink] = []
     over_limit = 0
     for entry in sitemap.entries[:MAX_LINKS]:
         links.append(Outlink(entry.url, entry.title, "", tag))
-        links += entry.extras[:left]
-        over_limit += max(0, len(entry.extras) - left)
-        left = max(0, left - len(entry.extras))
+        links += entry.extras[:room]
+        over_limit += max(0, len(entry.extras) - room)
+        room = max(0, room - len(entry.extras))
     over_limit += sum(1 + len(entry.extras) for entry in sitemap.entries[MAX_LINKS:])
     return tuple(links), over_limit
 

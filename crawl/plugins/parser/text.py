@@ -23,7 +23,7 @@ class TextParser(Parser):
 
     def parse(self, page: Page) -> Sequence[Parse]:
         text = storable(page.markup).strip()
-        found = links_in_text(text)
+        links = links_in_text(text)
         return (
-            Parse(page.url, text=text, outlinks=found.links, outlinks_over_limit=found.over_limit),
+            Parse(page.url, text=text, outlinks=links.links, outlinks_over_limit=links.over_limit),
         )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import closing
 from typing import Any, ClassVar
 
 import pycurl
@@ -75,12 +76,11 @@ class TikaParser(Parser):
         try:
             code = self._request(page, answer)
         except pycurl.error as error:
-            return (self._failed_request(page.url, error, answer),)
+            return (self._failed_request(page.url, error),)
         if code == 422:
             return (invalid(page.url, "Tika cannot read it"),)
         if code != 200:
-            message = f"Tika answered {code}"
-            return (Parse(page.url, ParseStatus.EXCEPTION, message),)
+            return (Parse(page.url, ParseStatus.EXCEPTION, f"Tika answered {code}"),)
         try:
             parts = json.loads(answer.decode("utf-8", "replace"))
         except (ValueError, RecursionError):
@@ -99,8 +99,7 @@ class TikaParser(Parser):
             return len(piece)
 
         kind = one_line(page.mime_type, 100).encode("ascii", "replace").decode("ascii")
-        curl = pycurl.Curl()
-        try:
+        with closing(pycurl.Curl()) as curl:
             curl.setopt(pycurl.URL, self._url + _PATH)
             curl.setopt(pycurl.UPLOAD, 1)
             curl.setopt(pycurl.READDATA, io.BytesIO(page.body))
@@ -115,10 +114,8 @@ class TikaParser(Parser):
             curl.setopt(pycurl.PROXY, "")  # the server is ours: the environment has no say
             curl.perform()
             return int(curl.getinfo(pycurl.RESPONSE_CODE))
-        finally:
-            curl.close()
 
-    def _failed_request(self, url: str, error: pycurl.error, answer: bytearray) -> Parse:
+    def _failed_request(self, url: str, error: pycurl.error) -> Parse:
         code = error.args[0] if error.args else 0
         if code == pycurl.E_OPERATION_TIMEDOUT:
             message = f"Tika did not answer within {self._timeout:g} s"
@@ -135,13 +132,13 @@ def _parse_of(url: str, documents: Sequence[Mapping[str, Any]]) -> Parse:
     whole = documents[0]
     texts = (_first(document, (_CONTENT,)).strip() for document in documents)
     read = storable("\n\n".join(filter(None, texts)))
-    found = links_in_text(read)
+    links = links_in_text(read)
     return Parse(
         url,
         title=one_line(_first(whole, ("dc:title", "title"))),
         text=read,
-        outlinks=found.links,
-        outlinks_over_limit=found.over_limit,
+        outlinks=links.links,
+        outlinks_over_limit=links.over_limit,
         language=normalised(_first(whole, ("dc:language", "language"))),
         metadata=facts((name, _first(whole, keys)) for name, keys in _NAMES.items()),
     )

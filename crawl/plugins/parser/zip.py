@@ -139,15 +139,15 @@ class ZipParser(Parser):
         is_closed = info.flag_bits & 1 or info.compress_type not in _READ_METHODS
         if kind[0] is None or kind[1] or is_closed or not self._inner.can_read(kind[0]):
             return
-        left = self._max_size - contents.unpacked
+        room = self._max_size - contents.unpacked
         try:
             with archive.open(info) as packed:
-                body = packed.read(left + 1)
+                body = packed.read(room + 1)
         except _FAULTS:
             return  # the others may be whole
         contents.unpacked += len(body)
         self._check(len(body), info.compress_size)
-        if len(body) > left:
+        if len(body) > room:
             return
         content = Content(f"{_INSIDE}//archive/{contents.read}", body, kind[0])
         parses = self._inner.parse(content, mime_type(content))

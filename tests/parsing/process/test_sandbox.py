@@ -16,11 +16,10 @@ from crawl.errors import EnvironmentFault
 from crawl.model.content import Content
 from crawl.model.contents import content_table
 from crawl.parsing.document import ParsedBatch
-from crawl.parsing.pipeline import parse_batch
 from crawl.parsing.process import parser_process
 from crawl.parsing.process import sandbox as module
 from crawl.parsing.process.sandbox import Sandbox
-from tests.parsing.small_parsers import content, plan
+from tests.parsing.small_parsers import content, parse_batch, plan
 
 pytestmark = pytest.mark.slow
 
@@ -94,7 +93,7 @@ def test_how_far_it_is_is_told_while_a_batch_is_under_way(monkeypatch: MonkeyPat
     given = content_table([*pages(2), content("http://a.org/bad", "do hang x"), *pages(1)])
     counted: list[int] = []
     with Sandbox(plan(parser__timeout="2s")) as sandbox:
-        (batch,) = sandbox.parse_batches(given, counted.append, done=10)
+        (batch,) = sandbox.parse_batches(given, counted.append, before=10)
     assert batch.counters["pages"] == 4
     assert 12 in counted
     assert counted[-1] == 14

@@ -10,7 +10,8 @@ import pytest
 from crawl.config import Config
 from crawl.model.content import Content
 from crawl.model.status import Status
-from crawl.parsing.pipeline import ParsePlan, parse_batch
+from crawl.parsing.plan import ParsePlan
+from tests.parsing.small_parsers import parse_batch
 from tests.plugins.parser.small_pdf import small_pdf
 from tests.plugins.parser.test_feed import ATOM, RDF, RSS
 from tests.plugins.parser.test_zip import SITEMAP, archive
