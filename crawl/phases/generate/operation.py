@@ -60,12 +60,12 @@ def _bounding(session: Any, directory: CrawlDir, config: Config) -> Bounding | N
     from crawl.phases.generate.tasks.host_bounds import send_values
     from crawl.phases.generate.tasks.selection import host_expressions
 
-    given = host_expressions(config)
-    if not given:
+    expressions = host_expressions(config)
+    if not expressions:
         return None
     from crawl.spark.host_bounds import host_bounds
 
-    return host_bounds(session, directory, given, send_values)
+    return host_bounds(session, directory, expressions, send_values)
 
 
 def _matching(session: Any, directory: CrawlDir, expr: str | None) -> Matching | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from crawl.config import Config
 from crawl.hints import command
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.results import PhaseResult, phase_result, report_values
+from crawl.operations.results import PhaseResult, report_values
 from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.refresh.options import RefreshOptions
@@ -28,13 +28,7 @@ def run(work: Work, options: RefreshOptions) -> PhaseResult:
         directory.require_writable()
         require_unlocked(directory.crawldb.folder, work.config, steal_lock=options.steal_lock)
     with work.runner(rows=state.rows) as runner:
-        refresh = driver.run(runner, directory, work.config, options, work.clock)
-    return phase_result(
-        refresh.report,
-        snapshot=refresh.snapshot.number,
-        db_urls=refresh.snapshot.rows,
-        remarks=(*refresh.remarks, refresh.took_over),
-    )
+        return driver.run(runner, directory, work.config, options, work.clock).phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:
