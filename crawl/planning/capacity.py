@@ -78,16 +78,6 @@ class PhaseWork:
     """Threads' seconds spent waiting for hosts' answers."""
 
     @property
-    def puts(self) -> float:
-        """Requests to the store that cost what a PUT costs, however long it lasts."""
-        return self.requests.puts
-
-    @property
-    def gets(self) -> float:
-        """Requests to the store that cost what a GET costs, however long it lasts."""
-        return self.requests.gets
-
-    @property
     def network_bytes(self) -> float:
         return self.web_bytes + self.read_bytes + self.written_bytes + self.exchanged_bytes
 
@@ -102,14 +92,14 @@ def round_of(demand: Demand, costs: Costs) -> tuple[PhaseWork, ...]:
     )
 
 
-def inject(demand: Demand, costs: Costs, known: float = 0.0) -> PhaseWork:
+def inject(demand: Demand, costs: Costs, known_urls: float = 0.0) -> PhaseWork:
     """The seeds, into a CrawlDb that knows so many URLs."""
-    files = demand.file_count if known else demand.bucket_count
-    records = known + demand.seeds
-    cpu_us = demand.seeds * costs.inject_seed_us + known * costs.inject_record_us
+    files = demand.file_count if known_urls else demand.bucket_count
+    records = known_urls + demand.seeds
+    cpu_us = demand.seeds * costs.inject_seed_us + known_urls * costs.inject_record_us
     cpu_us += files * costs.inject_task_us
     cpu_us += _exchange_us(demand.seeds, 2 * files, costs)
-    read, written = known * costs.disk_record, records * costs.disk_record
+    read, written = known_urls * costs.disk_record, records * costs.disk_record
     return PhaseWork(
         "inject",
         cpu_us / 1e6,
@@ -118,9 +108,9 @@ def inject(demand: Demand, costs: Costs, known: float = 0.0) -> PhaseWork:
         read_bytes=read,
         written_bytes=written,
         exchanged_bytes=demand.seeds * costs.exchange_row_bytes,
-        requests=reading(files if known else 0, read)
+        requests=reading(files if known_urls else 0, read)
         + writing(files, written)
-        + publishing(files, demand.snapshots, files if known else 0),
+        + publishing(files, demand.snapshots, files if known_urls else 0),
         driver_bytes=inject_bytes(files),
     )
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -73,7 +74,7 @@ def phase_time(work: PhaseWork, node: Node, nodes: float) -> PhaseTime:
     limits = {
         "CPU": work.cpu_s / (busy * node.use) + work.start_s,
         "network": work.network_bytes * 8 / (nodes * node.bits_per_s * node.use),
-        "store": (work.gets + work.puts) * STORE_LATENCY_S / slots,
+        "store": (work.requests.gets + work.requests.puts) * STORE_LATENCY_S / slots,
         "threads": work.waiting_s / (slots * node.threads),
         "politeness": work.least_s,
     }
@@ -141,7 +142,7 @@ def plan(
         nodes = fewest_nodes(demand, costs, node) or _enough(works, node)
     planned = [_phase(inject(demand, costs), node, nodes, 0.0, prices)]
     planned += [_phase(work, node, nodes, demand.rounds_per_day, prices) for work in works]
-    kept = storage(demand, costs)
+    space = storage(demand, costs)
     fetching = next(phase for phase in planned if phase.work.phase == "fetch")
     # what is left of the day is the fetch's, whose chains may be as long
     others = sum(phase.hours_per_day for phase in planned if phase is not fetching)
@@ -153,8 +154,8 @@ def plan(
     return Plan(
         nodes,
         tuple(planned),
-        kept,
-        kept.total / 1e9 * prices.gigabyte_month,
+        space,
+        space.total / 1e9 * prices.gigabyte_month,
         min(math.ceil(sizes.largest), max(demand.cap, demand.pace.pages_within(longest_s))),
         1 - min(1.0, sizes.capped(reachable) / demand.urls),
         sizes.larger_than(reachable) if reachable < sizes.largest else 0.0,
@@ -171,14 +172,11 @@ def fewest_nodes(demand: Demand, costs: Costs, node: Node) -> int | None:
     most_s = HOURS_PER_DAY * 3600 / demand.rounds_per_day
     if _seconds(works, node, MAX_NODES) > most_s:
         return None
-    low, high = 0, MAX_NODES
-    while high - low > 1:
-        middle = (low + high) // 2
-        if _seconds(works, node, middle) <= most_s:
-            high = middle
-        else:
-            low = middle
-    return high
+
+    def is_enough(nodes: int) -> bool:
+        return _seconds(works, node, nodes) <= most_s
+
+    return 1 + bisect_left(range(1, MAX_NODES), True, key=is_enough)
 
 
 def most_pages_per_day(demand: Demand, costs: Costs, node: Node) -> float:
@@ -205,9 +203,9 @@ def _enough(works: Sequence[PhaseWork], node: Node) -> int:
 
 
 def _phase(work: PhaseWork, node: Node, nodes: int, runs: float, prices: Prices) -> PhasePlan:
-    found = phase_time(work, node, nodes)
-    run = found.seconds / 3600 * nodes * prices.node_hour
+    time = phase_time(work, node, nodes)
+    run = time.seconds / 3600 * nodes * prices.node_hour
     running = min(nodes * node.slots(work), work.tasks)
-    requests = work.requests + work.requests_a_second.times(found.seconds * running)
+    requests = work.requests + work.requests_a_second.times(time.seconds * running)
     run += requests.puts / 1e6 * prices.million_puts + requests.gets / 1e6 * prices.million_gets
-    return PhasePlan(work, runs, found, requests, run * (runs or 1.0))
+    return PhasePlan(work, runs, time, requests, run * (runs or 1.0))

@@ -94,25 +94,25 @@ def read_measured(text: str, origin: str) -> dict[str, MeasuredCost]:
         content = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{origin}: {error}") from None
-    wanted = [field.name for field in fields(Costs)]
-    found: dict[str, MeasuredCost] = {}
+    names = [field.name for field in fields(Costs)]
+    costs: dict[str, MeasuredCost] = {}
     for section, keys in content.items():
         if not isinstance(keys, dict):
             raise ConfigError(f"{origin}: {section} is not in a table")
-        for key, given in keys.items():
+        for key, value in keys.items():
             name = f"{section}_{key}"
-            if name not in wanted:
-                hint = did_you_mean(name, wanted)
+            if name not in names:
+                hint = did_you_mean(name, names)
                 raise ConfigError(f"{origin}: there is no figure {section}.{key}{hint}")
-            found[name] = _measured(given, f"{origin}: {section}.{key}")
-    for name in wanted:
-        if name not in found:
+            costs[name] = _measured(value, f"{origin}: {section}.{key}")
+    for name in names:
+        if name not in costs:
             raise ConfigError(f"{origin}: {name.replace('_', '.', 1)} is missing")
-    return found
+    return costs
 
 
-def _measured(given: object, where: str) -> MeasuredCost:
-    match given:
+def _measured(figure: object, where: str) -> MeasuredCost:
+    match figure:
         case {"value": int() | float() as value, "measured": str() as measured}:
             if not isinstance(value, bool) and math.isfinite(value) and value >= 0:
                 return MeasuredCost(float(value), measured)
@@ -121,7 +121,7 @@ def _measured(given: object, where: str) -> MeasuredCost:
     )
 
 
-def write_costs(found: Mapping[str, MeasuredCost], heading: str) -> str:
+def write_costs(costs: Mapping[str, MeasuredCost], heading: str) -> str:
     """The file, with a comment at its top."""
     lines = [f"# {line}".rstrip() for line in heading.splitlines()]
     section = ""
@@ -131,7 +131,7 @@ def write_costs(found: Mapping[str, MeasuredCost], heading: str) -> str:
             section = table
             unit = UNITS.get(section, UNITS["us"])
             lines += ["", f"# {unit}", f"[{section}]"]
-        each = found[field.name]
+        each = costs[field.name]
         measured = each.measured.replace("\\", "\\\\").replace('"', '\\"')
         lines.append(f'{key} = {{ value = {each.value:.5g}, measured = "{measured}" }}')
     return "\n".join(lines) + "\n"

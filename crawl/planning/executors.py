@@ -125,8 +125,8 @@ def filling_threads(demand: Demand, costs: Costs, use: float) -> int:
     many as requests are worked on in the time of an answer, and no more than there are hosts."""
     (fetch,) = (work for work in round_of(demand, costs) if work.phase == "fetch")
     most = min(float(MAX_THREADS), demand.hosts_in_round)
-    wanted = fetch.waiting_s * use / fetch.cpu_s if fetch.cpu_s > 0 else most
-    return max(1, math.ceil(min(wanted, most)))
+    threads = fetch.waiting_s * use / fetch.cpu_s if fetch.cpu_s > 0 else most
+    return max(1, math.ceil(min(threads, most)))
 
 
 def plan_executors(demand: Demand, costs: Costs, node: Node, nodes: int) -> ExecutorPlan | NoRoom:

@@ -7,6 +7,7 @@ the bound that it cannot be faster than, in closed form, for more hosts than fit
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -72,17 +73,15 @@ class HostSizes:
         where there are not so many."""
         if pages <= 0:
             return 0.0
-        low, high = 0, math.ceil(self.largest)
-        # a sum of floats may end a hair below what it was made of
-        if self.capped(high) * (1 + 1e-9) < pages:
+
+        def urls(cap: float) -> float:
+            # a sum of floats may end a hair below what it was made of
+            return self.capped(cap) * (1 + 1e-9)
+
+        largest = math.ceil(self.largest)
+        if urls(largest) < pages:
             return math.inf
-        while high - low > 1:
-            middle = (low + high) // 2
-            if self.capped(middle) * (1 + 1e-9) >= pages:
-                high = middle
-            else:
-                low = middle
-        return float(high)
+        return 1.0 + bisect_left(range(1, largest), pages, key=urls)
 
 
 @lru_cache(4096)

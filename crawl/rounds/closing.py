@@ -18,7 +18,7 @@ def closed_round(
 ) -> RoundResult:
     """The round that an updatedb has closed; `seconds`: spent on its steps."""
     counted = result.report.counters
-    records, left, fetch_s = _fetched(directory, result.segments)
+    records, left_for_later, fetch_s = _fetched(directory, result.segments)
     parsed = _counted(directory, result.segments, PARSE)
     return RoundResult(
         number=number,
@@ -28,7 +28,7 @@ def closed_round(
         redirects=_total(counted, Event.MOVED, Event.MOVED_FOR_NOW),
         gone=_total(counted, Event.GONE, Event.GIVEN_UP),
         retried=_total(counted, Event.FAILED),
-        left_for_later=left,
+        left_for_later=left_for_later,
         new=counted["urls_new"],
         pages_truncated=parsed["truncated.length"],
         links_over_limit=parsed["outlinks_dropped.limit"],
@@ -56,8 +56,8 @@ def _fetched(directory: CrawlDir, names: tuple[str, ...]) -> tuple[int, int, flo
         report = directory.segments.segment(name).report(FETCH)
         counters.update(report.get("counters") or {"records": _rows_of(directory, name)})
         seconds += float(report.get("durations_s", {}).get("fetch", 0.0))
-    left = sum(count for name, count in counters.items() if name.startswith("handed_back."))
-    return counters["records"], left, seconds
+    rest = sum(count for name, count in counters.items() if name.startswith("handed_back."))
+    return counters["records"], rest, seconds
 
 
 def _counted(directory: CrawlDir, names: Iterable[str], part: str) -> Counters:

@@ -14,13 +14,7 @@ from crawl.config import Config
 from crawl.errors import NOTHING_MORE, UsageError
 from crawl.operations.registry import operations_of
 from crawl.rounds.state import segment_states
-from crawl.rounds.steps import (
-    STOP_FILE,
-    RoundOptions,
-    SegmentState,
-    build_round,
-    open_segments,
-)
+from crawl.rounds.steps import STOP_FILE, RoundOptions, SegmentState, build_round, open_segments
 from crawl.storage.crawl_dir import CrawlDir
 
 

@@ -356,8 +356,8 @@ class RoundLoop:
     def _pause(self, until: float) -> StopReason | None:
         """Sleeps until that moment of the clock, or until the loop is to end."""
         stop = None
-        while stop is None and (left := until - self.clock.monotonic()) > 0:
-            self.sleep(min(left, _STOP_CHECK_S))
+        while stop is None and (rest_s := until - self.clock.monotonic()) > 0:
+            self.sleep(min(rest_s, _STOP_CHECK_S))
             stop = self.stop_requested()
         return stop
 

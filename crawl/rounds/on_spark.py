@@ -23,7 +23,6 @@ from crawl.spark.faults import TaskError
 from crawl.spark.job_properties import jobs_of_operation
 from crawl.spark.jvm_death import JVMDied
 from crawl.storage.segments import Segment
-from crawl.tables.exchange import BlockSource, Exchange, Outbox
 from crawl.tables.runner import Runner
 from crawl.urls.resolve import system_resolver
 
@@ -116,24 +115,13 @@ class _ProgressRunner:
     def __init__(self, shown: Runner, hidden: Runner) -> None:
         self._shown = shown
         self._hidden = hidden
+        self.exchange = shown.exchange
 
     def run(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
     ) -> list[Result]:
         runner = self._hidden if step in ("fetch", "parse") else self._shown
         return runner.run(function, tasks, step)
-
-    def exchange(
-        self,
-        function: Callable[[Task, Outbox], Result],
-        tasks: Sequence[Task],
-        destinations: int,
-        step: str,
-        sources: Sequence[BlockSource] = (),
-        *,
-        rows: int | None = None,
-    ) -> Exchange[Result]:
-        return self._shown.exchange(function, tasks, destinations, step, sources, rows=rows)
 
 
 class _Stopper:

@@ -13,8 +13,16 @@ from typing import Annotated
 from msgspec import Meta
 
 from crawl.clock import MAX_LOOK_DAYS
+from crawl.errors import UsageError
 from crawl.operations.options import Face, NumFetchers, Positive, StealLock, option, selector
-from crawl.rounds.steps import AFTER_ROUNDS, UNBOUNDED, LoopOptions, RoundOptions
+from crawl.rounds.steps import (
+    AFTER_ROUNDS,
+    UNBOUNDED,
+    LoopOptions,
+    RoundOptions,
+    after_steps,
+    parse_wait,
+)
 
 _USUAL = RoundOptions()
 
@@ -93,14 +101,23 @@ class RunOptions:
     steal_lock: StealLock = False
 
     def loop(self) -> LoopOptions:
-        """How many rounds are run, and what follows them; UsageError where that cannot be meant."""
-        return LoopOptions.of(
-            self.rounds,
-            self.wait,
-            until_empty=self.until_empty,
-            then=self.then,
-            add_days=self.add_days,
-        )
+        """How many rounds are run, and what follows them; UsageError where that cannot be meant.
+        Rounds that wait for what becomes due have no end before which each URL is fetched once, so
+        that they cannot look ahead."""
+        if self.add_days and self.wait is not None:
+            raise UsageError(
+                "--add-days and --wait exclude each other: a crawl that waits fetches pages when"
+                " they are due, which db.fetch.interval.default says"
+            )
+        if self.until_empty and (self.wait is not None or self.rounds is not None):
+            raise UsageError(
+                "--until-empty is any number of rounds without a wait: leave the others"
+            )
+        steps = after_steps(self.then)
+        if self.rounds == 0:
+            raise UsageError("--rounds: give a number from 1 on, or -1 for any number")
+        rounds = UNBOUNDED if self.until_empty else self.rounds or 1
+        return LoopOptions(rounds, None if self.wait is None else parse_wait(self.wait), steps)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

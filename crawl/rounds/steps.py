@@ -248,36 +248,6 @@ class LoopOptions:
     then: tuple[Step, ...] = ()
     """What follows the rounds: at their end, or after each where the loop waits for more."""
 
-    @classmethod
-    def of(
-        cls,
-        rounds: int | None,
-        wait: str | None,
-        *,
-        until_empty: bool,
-        then: Iterable[str] = (),
-        add_days: float = 0.0,
-    ) -> LoopOptions:
-        """As the options of `crawl run` say it; UsageError where they cannot be meant. Rounds that
-        wait for what becomes due have no end before which each URL is fetched once, so that they
-        cannot look ahead."""
-        if add_days and wait is not None:
-            raise UsageError(
-                "--add-days and --wait exclude each other: a crawl that waits fetches pages when"
-                " they are due, which db.fetch.interval.default says"
-            )
-        if until_empty and (wait is not None or rounds is not None):
-            raise UsageError(
-                "--until-empty is any number of rounds without a wait: leave the others"
-            )
-        steps = after_steps(then)
-        if until_empty:
-            return cls(UNBOUNDED, then=steps)
-        if rounds == 0:
-            raise UsageError("--rounds: give a number from 1 on, or -1 for any number")
-        wait_s = None if wait is None else parse_wait(wait)
-        return cls(1 if rounds is None else rounds, wait_s, steps)
-
     def ends(self, rounds: int) -> StopReason | None:
         """Whether so many rounds are enough; one in which nothing was due is one, too."""
         return StopReason.ROUNDS_DONE if 0 <= self.rounds <= rounds else None

@@ -25,14 +25,14 @@ class FollowRules:
             return 0
         return self.divisor * self.links // depth
 
-    def chosen(self, source: str, depth: int, targets: Iterable[str]) -> list[str]:
+    def choose(self, source: str, depth: int, targets: Iterable[str]) -> list[str]:
         """The links of `source` to follow to that depth: the first ones that may be."""
         most = self.most(depth)
-        found: list[str] = []
+        links: list[str] = []
         here = host_of(source)  # None of a file, as of all other files
         for target in targets:
-            if len(found) >= most:
+            if len(links) >= most:
                 break
             if target != source and (not self.same_host or host_of(target) == here):
-                found.append(target)
-        return found
+                links.append(target)
+        return links

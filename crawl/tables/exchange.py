@@ -217,6 +217,13 @@ NOTHING = Received()
 """What a destination gets to which nobody sent anything."""
 
 
+def alone(
+    function: Callable[[Task, Received, Outbox], Result], task: Task, outbox: Outbox
+) -> Result:
+    """Runs the function of a task that needs nothing of what others might send."""
+    return function(task, NOTHING, outbox)
+
+
 class BlockSource(Protocol):
     """Blocks that are made elsewhere, by a runner's own means (a Spark query)."""
 
@@ -241,6 +248,26 @@ class OfTuple(Generic[Result]):
 
 Addressed = tuple[int, Task]
 """A destination and the task that works on what it receives."""
+
+
+class HasNumber(Protocol):
+    """A slice or a shard, which is a destination too."""
+
+    @property
+    def number(self) -> int: ...
+
+
+Numbered = TypeVar("Numbered", bound=HasNumber)
+
+
+def by_number(tasks: Iterable[Numbered]) -> list[Addressed[Numbered]]:
+    """Tasks that work on what destinations of their own numbers receive."""
+    return [(task.number, task) for task in tasks]
+
+
+def numbered(count: int) -> list[Addressed[int]]:
+    """Tasks that are known by their destinations alone."""
+    return [(number, number) for number in range(count)]
 
 
 class Exchange(Protocol[Sent_co]):

@@ -70,7 +70,7 @@ class Run:
         """What the model says of it; it ran in this process, without what Spark adds."""
         costs = replace(costs, exchange_row_us=0, exchange_task_us=0)
         if self.phase == "inject":
-            return capacity.inject(self.demand, costs, known=self.shape.urls)
+            return capacity.inject(self.demand, costs, known_urls=self.shape.urls)
         if self.phase == "generate":
             return capacity.generate(self.demand, costs)
         return capacity.updatedb(self.demand, costs)

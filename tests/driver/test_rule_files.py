@@ -30,7 +30,7 @@ def write_dust(address: str, hosts: range) -> int:
 
 def write_mirrors(address: str, hosts: range) -> int:
     found = [MirrorEvidence("http://a.org", f"http://h{n}.test", 9, 9, 9, 9, 9) for n in hosts]
-    return mirrors.write_host_rules(address, mirrors.MirrorsResult(0, found), SystemClock())
+    return mirrors.write_rules("hosts", address, mirrors.MirrorsResult(0, found), SystemClock())
 
 
 def hosts_in(file: Path) -> list[str]:

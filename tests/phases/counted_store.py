@@ -128,7 +128,7 @@ def _planned(phase: str, buckets: int, files: int) -> StoreRequests:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(capacity, "PAGES_PER_CHUNK", 2 * pages / files)
         if phase == "inject":
-            return capacity.inject(demand, COSTS, known=urls).requests
+            return capacity.inject(demand, COSTS, known_urls=urls).requests
         if phase == "generate":
             return capacity.generate(demand, COSTS).requests
         return capacity.updatedb(demand, COSTS).requests

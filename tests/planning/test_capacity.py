@@ -45,7 +45,7 @@ def test_the_processor_time_is_units_times_costs() -> None:
     senders = 10_000 * 12 / capacity.ROWS_PER_BUNDLE
     exchange = 0.12 + (senders + 16) * 0.002
     assert updatedb.cpu_s == pytest.approx(3.2 + 0.2 + 0.1 + 0.016 + exchange)
-    injected = inject(DEMAND, COSTS, known=1e6).cpu_s
+    injected = inject(DEMAND, COSTS, known_urls=1e6).cpu_s
     assert injected == pytest.approx(0.01 + 1 + 0.016 + 0.001 + 2 * 16 * 0.002)
 
 
@@ -62,9 +62,9 @@ def test_bytes_and_requests_follow() -> None:
     assert updatedb.exchanged_bytes == 10_000 * 12 * 50
     # two files of each of the segment's parts; each bucket's end and its one block, and its hosts
     fixed = PUBLICATION + SEGMENT_CHOICE
-    assert updatedb.gets == pytest.approx(fixed.gets + 16 * 2 + 16 * (2 + 1))
+    assert updatedb.requests.gets == pytest.approx(fixed.gets + 16 * 2 + 16 * (2 + 1))
     # and both are written, and what they replace is deleted
-    assert updatedb.puts == pytest.approx(fixed.puts + 16 * 2 + 1)
+    assert updatedb.requests.puts == pytest.approx(fixed.puts + 16 * 2 + 1)
     kept = storage(DEMAND, COSTS)
     assert kept.updatedb == 3 * 64e6
     assert kept.segments == 60_000 * (30 + 30 + 100 + 100 + 10 * 240)
@@ -122,8 +122,8 @@ def test_more_urls_are_never_less_work(demand: Demand, times: float) -> None:
         assert large.driver_bytes >= small.driver_bytes / 2
     same = [replace(each, buckets=demand.bucket_count) for each in (demand, more)]
     for small, large in zip(*(round_of(each, COSTS) for each in same), strict=True):
-        assert large.puts >= small.puts
-        assert large.gets >= small.gets
+        assert large.requests.puts >= small.requests.puts
+        assert large.requests.gets >= small.requests.gets
     assert more.polite_s <= demand.polite_s * (1 + 1e-6) + 2 * (
         demand.pace.delay_s + demand.pace.latency_s
     )

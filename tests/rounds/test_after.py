@@ -15,6 +15,7 @@ from crawl.phases.dedup import run as dedup
 from crawl.phases.index import run as index
 from crawl.rounds.after import check_after, operation_of, require_needed
 from crawl.rounds.lanes import Beside
+from crawl.rounds.options import RunOptions
 from crawl.rounds.overlap import overlapping
 from crawl.rounds.steps import (
     AFTER_ROUNDS,
@@ -65,7 +66,7 @@ def test_their_order_is_that_in_which_they_build_on_each_other() -> None:
 
 def test_a_name_that_is_none_of_them() -> None:
     with pytest.raises(UsageError, match=r"--then indx: .* \(did you mean 'index'\?\); they are"):
-        LoopOptions.of(1, None, until_empty=False, then=["indx"])
+        RunOptions(then=("indx",)).loop()
     with pytest.raises(UsageError, match="they are invertlinks, webgraph, .*, index, clean$"):
         after_steps(["export"])
 

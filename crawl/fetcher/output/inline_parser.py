@@ -75,7 +75,7 @@ class InlineParser:
         outlinks = cast("pa.ListArray[Any]", rows["outlinks"].combine_chunks())
         for url, links in zip(urls, _targets(outlinks), strict=True):
             depth = depths.get(url, self._following.depth) + 1
-            targets = self._following.chosen(url, depth, links)
+            targets = self._following.choose(url, depth, links)
             if targets:
                 chosen.append((depth, targets))
         datums = _linked(batch.crawl_parse, {url for _, urls in chosen for url in urls})

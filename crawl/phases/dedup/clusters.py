@@ -44,7 +44,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
 from crawl.storage.segments import CONTENT, PARSE_DATA, PARSE_TEXT
 from crawl.tables.bucket_files import largest_first
-from crawl.tables.exchange import Exchange, Outbox
+from crawl.tables.exchange import Exchange, Outbox, by_number, numbered
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 
@@ -78,7 +78,7 @@ class ClusterSteps:
         sent = self.runner.exchange(
             partial(send_nodes, job), self._stored(), job.destinations, "dedup: link"
         )
-        tasks = _numbered(job.destinations)
+        tasks = numbered(job.destinations)
         for result in sent.run(partial(link_nodes, self.scratch), tasks, "dedup: link"):
             self._take(result.file, result.counters)
 
@@ -103,19 +103,19 @@ class ClusterSteps:
             "dedup: sample texts",
         )
         sent = sampled.send(
-            partial(send_bands, job), self._addressed(), destinations, "dedup: sketch"
+            partial(send_bands, job), by_number(self._stored()), destinations, "dedup: sketch"
         )
-        found = sent.run(partial(link_near, job), _numbered(destinations), "dedup: near duplicates")
+        links = sent.run(partial(link_near, job), numbered(destinations), "dedup: near duplicates")
         sketched: list[SketchTaskResult] = list(sent.results())
-        counted = [each.counters for each in sketched] + [each.counters for each in found]
+        counted = [each.counters for each in sketched] + [each.counters for each in links]
         self.report.counters += sum([*sampled.results(), *counted], Counters())
-        linked = [result.file for result in found if result.file is not None]
+        linked = [result.file for result in links if result.file is not None]
         if nearness.measure is Measure.HAMMING:
             self.files += linked
-            for result in found:
+            for result in links:
                 self.doubtful.add_pairs(result.doubtful)
         elif linked:
-            self._stars(job, linked, sum(result.edges for result in found), sketched)
+            self._stars(job, linked, sum(result.edges for result in links), sketched)
 
     def _stars(
         self, near: NearJob, linked: list[str], edges: int, sketched: list[SketchTaskResult]
@@ -132,7 +132,7 @@ class ClusterSteps:
         sent = self._connected(linked).send(
             partial(send_star_members, job), tasks, destinations, step
         )
-        for result in sent.run(partial(find_stars, job), _numbered(destinations), step):
+        for result in sent.run(partial(find_stars, job), numbered(destinations), step):
             self._take(result.file, result.counters)
             self.doubtful.add_pairs(result.doubtful)
 
@@ -161,17 +161,19 @@ class ClusterSteps:
         """Records and what files say that they name."""
         dedup = replace(self.job, order=())
         job = EvidenceJob(dedup, self.slices.router, self.scratch, line, also)
-        said = self.runner.exchange(say, largest_first(files), len(self.slices), step)
-        sent = said.send(partial(send_namings, job), self._addressed(), len(self.slices), step)
-        found = sent.run(partial(find_named, job), self._addressed(), step)
-        self.report.counters += sum(said.results(), Counters())
-        for results in (sent.results(), found):
+        claims = self.runner.exchange(say, largest_first(files), len(self.slices), step)
+        sent = claims.send(
+            partial(send_namings, job), by_number(self._stored()), len(self.slices), step
+        )
+        matches = sent.run(partial(find_named, job), by_number(self._stored()), step)
+        self.report.counters += sum(claims.results(), Counters())
+        for results in (sent.results(), matches):
             for base, result in zip(self._stored(), results, strict=True):
                 self._take(result.edges, result.counters)
                 if result.named is not None:
                     self.evidence.setdefault(base.number, {})[line] = result.named
         # what was named and is in no slice
-        unknown = self.report.counters[job.name] - sum(result.known for result in found)
+        unknown = self.report.counters[job.name] - sum(result.known_count for result in matches)
         if unknown:
             self.report.counters[f"{job.name}_unknown"] += unknown
 
@@ -183,7 +185,7 @@ class ClusterSteps:
         """The same of records that the edges of some files connect."""
         destinations = self.job.destinations
         job = ComponentsJob(self.scratch, destinations)
-        every = _numbered(destinations)
+        every = numbered(destinations)
         edges: Exchange[Any] = self.runner.exchange(
             partial(send_edges, job), files, destinations, "dedup: clusters"
         )
@@ -206,23 +208,15 @@ class ClusterSteps:
     def _stored(self) -> list[Any]:
         return largest_first(self.slices.stored())
 
-    def _addressed(self) -> list[tuple[int, Any]]:
-        return [(base.number, base) for base in self._stored()]
-
     def files_of(self, part: str) -> list[PartFile]:
         """The files of a part of all segments; the later of two segments has the greater
         number."""
-        found: list[PartFile] = []
+        part_files: list[PartFile] = []
         for number, segment in enumerate(self.crawl_dir.segments.generated()):
             manifest = segment.manifest(part)
             folder = segment.part_folder(part)
             files = manifest.files if manifest is not None else ()
-            found += [
+            part_files += [
                 PartFile(part, folder, file.path, file.rows, number) for file in files if file.rows
             ]
-        return found
-
-
-def _numbered(count: int) -> list[tuple[int, int]]:
-    """Tasks that are known by their destinations alone."""
-    return [(number, number) for number in range(count)]
+        return part_files

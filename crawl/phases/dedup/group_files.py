@@ -30,20 +30,20 @@ def check_file(path: str) -> None:
     check_output_file(path)
 
 
-def groups_report(groups: Sequence[DuplicateGroup], found: int) -> dict[str, Any]:
+def groups_report(groups: Sequence[DuplicateGroup], group_count: int) -> dict[str, Any]:
     """The groups as plain values, and how much they leave out of all that were found."""
     return {
-        "groups_found": found,
-        "groups_left_out": found - len(groups),
+        "groups_found": group_count,
+        "groups_left_out": group_count - len(groups),
         "urls_left_out": sum(group.left_out for group in groups),
         "groups": [asdict(group) for group in groups],
     }
 
 
-def write_groups(path: str, groups: Sequence[DuplicateGroup], found: int) -> None:
+def write_groups(path: str, groups: Sequence[DuplicateGroup], group_count: int) -> None:
     """Writes the groups, in their order, to a file that was checked; what is left out is told
     beside them, in a Parquet file by its metadata."""
-    report = groups_report(groups, found)
+    report = groups_report(groups, group_count)
     if path.endswith(".json"):
         data = (json_text(report) + "\n").encode()
     else:

@@ -29,12 +29,12 @@ def shown_pairs(steps: ClusterSteps) -> tuple[PagePair, ...]:
         for base in steps.slices.stored()
         if (slices == base.number).any()
     ]
-    found = steps.runner.run(partial(find_urls, steps.job), tasks, _STEP)
-    urls = {number: url for some in found for number, url in some.items()}
+    urls_by_slice = steps.runner.run(partial(find_urls, steps.job), tasks, _STEP)
+    urls = {number: url for some in urls_by_slice for number, url in some.items()}
     files = [*steps.files_of(PARSE_TEXT), *steps.files_of(PARSE_DATA)]
-    said = steps.runner.run(partial(find_said, tuple(sorted(set(urls.values())))), files, _STEP)
+    answers = steps.runner.run(partial(find_said, tuple(sorted(set(urls.values())))), files, _STEP)
     latest: dict[str, dict[str, str]] = {PARSE_TEXT: {}, PARSE_DATA: {}}
-    for file, by_url in sorted(zip(files, said, strict=True), key=lambda each: each[0].segment):
+    for file, by_url in sorted(zip(files, answers, strict=True), key=lambda each: each[0].segment):
         latest[file.part].update(by_url)
     texts, titles = latest.values()
     return tuple(

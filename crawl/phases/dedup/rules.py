@@ -77,9 +77,9 @@ class Grouping(Enum):
         try:
             return cls(name)
         except ValueError:
-            known = [each.value for each in cls]
+            names = [each.value for each in cls]
             raise UsageError(
-                f"--group: no group {name!r}{did_you_mean(name, known)}; use none, host or domain"
+                f"--group: no group {name!r}{did_you_mean(name, names)}; use none, host or domain"
             ) from None
 
 
@@ -141,9 +141,9 @@ class Nearness:
     def parse(cls, text: str) -> Nearness:
         """`jaccard`, `jaccard=0.5`, `hamming` or `hamming=3`; raises UsageError for others."""
         name, _, value = text.partition("=")
-        known = [each.value for each in Measure]
-        if name not in known:
-            raise UsageError(f"--near: no measure {name!r}{did_you_mean(name, known)}")
+        names = [each.value for each in Measure]
+        if name not in names:
+            raise UsageError(f"--near: no measure {name!r}{did_you_mean(name, names)}")
         measure = Measure(name)
         least, most, usual = _THRESHOLDS[measure]
         try:

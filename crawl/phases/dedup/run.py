@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import chain
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
 from crawl.counters import Counters
+from crawl.driver.crawldb_writer import CrawlDbUpdate, crawldb_writer
 from crawl.driver.observed import observed
 from crawl.driver.timing import timed
 from crawl.errors import NothingToDo, UsageError
@@ -30,7 +32,6 @@ from crawl.phases.dedup.tasks.decide import (
     DecideTaskResult,
     DedupTask,
     LargeGroup,
-    alone,
     decide,
     mark_slice,
     send_candidates,
@@ -41,26 +42,20 @@ from crawl.phases.dedup.tasks.records import DedupJob
 from crawl.phases.dedup.values import DuplicateGroup, PagePair
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.last_runs import note_run
-from crawl.storage.manifest import BucketFile, Snapshot
-from crawl.storage.snapshot import Transaction
-from crawl.tables.bucket_files import crawldb_target, largest_first
-from crawl.tables.exchange import Exchange
+from crawl.tables.bucket_files import largest_first
+from crawl.tables.exchange import Exchange, alone, numbered
 from crawl.tables.runner import Runner
-from crawl.tables.slices import Slices
 
 _ROWS_PER_DESTINATION = 1_000_000
 """Records of which one task decides, about."""
 
 
 @dataclass(frozen=True, slots=True)
-class DedupResult:
+class DedupResult(CrawlDbUpdate):
     """The current state, which is the one before if nothing changed, and what was done."""
 
-    snapshot: Snapshot
-    report: Report
-    groups: tuple[DuplicateGroup, ...]
+    groups: tuple[DuplicateGroup, ...] = ()
     """The largest, if they were asked for."""
-    took_over: str | None
     pairs: tuple[PagePair, ...] = ()
     """Near duplicates of a preview."""
 
@@ -77,7 +72,7 @@ def check(options: DedupOptions) -> None:
 
 def _order(options: DedupOptions) -> tuple[str, ...]:
     asked = {CANONICAL: options.canonical, REDIRECT: options.redirects}
-    return parse_order(options.compare_order, [name for name, given in asked.items() if given])
+    return parse_order(options.compare_order, [name for name, is_set in asked.items() if is_set])
 
 
 @observed("dedup")
@@ -89,81 +84,64 @@ def run(
     report = Report("dedup", clock.now_ms(), config.digest(), asdict(options))
     check(options)
     crawl_dir.require_crawldb()
-    with crawl_dir.writing_crawldb(
-        "dedup", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
-        base = crawl_dir.require_crawldb()
-        slices = Slices.to_write(base, base.buckets, config[CRAWLDB_FILE_ROWS])
-        job = DedupJob(
-            transaction.folder,
-            Grouping.of(options.group),
-            _order(options),
-            1 + base.rows // _ROWS_PER_DESTINATION,
-        )
+    with crawldb_writer(crawl_dir, config, clock, report, steal_lock=options.steal_lock) as writer:
+        base, transaction = crawl_dir.require_crawldb(), writer.transaction
+        destinations = 1 + base.rows // _ROWS_PER_DESTINATION
+        grouping, order = Grouping.of(options.group), _order(options)
+        job = DedupJob(transaction.folder, grouping, order, destinations)
+        doubtful = DoubtfulPairs(options.pair_count)
         steps = ClusterSteps(
-            runner,
-            crawl_dir,
-            job,
-            slices,
-            transaction.scratch,
-            report,
-            doubtful=DoubtfulPairs(options.pair_count),
+            runner, crawl_dir, job, writer.slices, transaction.scratch, report, doubtful=doubtful
         )
         clusters = None
         if options.near is not None or options.canonical or options.redirects:
             with timed(report, "clusters", clock):
                 clusters = _clusters(steps, options, config)
-        source = _Source(runner, steps, clusters)
+        send = partial(_send, steps, clusters)
         with timed(report, "compare", clock):
-            sent = source.send(send_candidates, "dedup: compare")
-            decided = _decide(sent, job, slices, options)
+            sent = send(send_candidates, "dedup: compare")
+            deciding = partial(decide, job, options.group_count)
+            tasks, count = numbered(destinations), len(writer.slices)
+            decided = sent.send(deciding, tasks, count, "dedup: decide")
             largest = _take_results(report, sent, decided)[: options.group_count]
-        changes = int(decided.row_counts().sum())
+        changes = decided.row_counts()
         if not report.counters["records_compared"]:
             raise NothingToDo(
                 f"{crawl_dir.address}: no record has a signature, which a page gets when it is"
                 " parsed: nothing can be compared"
             )
         with timed(report, "report", clock):
-            groups = _groups(source, largest, options.urls)
+            groups = _groups(send, largest, options.urls, destinations)
         if options.pair_count:
-            report.counters["statuses_to_change"] = changes
+            report.counters["statuses_to_change"] = int(changes.sum())
             with timed(report, "preview", clock):
                 pairs = shown_pairs(steps)
             report.finished_ms = clock.now_ms()
-            return DedupResult(base, report, groups, transaction.lock.took_over, pairs)
+            return DedupResult(base, report, transaction.lock.took_over, groups=groups, pairs=pairs)
         with timed(report, "mark", clock):
-            snapshot = base
-            files = _mark(decided, transaction, slices, config, report) if changes else None
+            changed = [writer.slices.all[number] for number in np.flatnonzero(changes)]
+            mark = partial(mark_slice, writer.target)
+            files = writer.rewrite(decided, mark, changed, "dedup: mark") if changed else []
         report.finished_ms = clock.now_ms()
-        if files is not None:
-            snapshot = transaction.publish(
-                files, report, buckets=base.buckets, keep=config[CRAWLDB_SNAPSHOTS_KEEP]
-            )
+        snapshot = writer.publish(files).snapshot if changed else base
         note_run(crawl_dir, "dedup", crawldb=snapshot.number)
-        return DedupResult(snapshot, report, groups, transaction.lock.took_over)
+        return DedupResult(snapshot, report, transaction.lock.took_over, groups=groups)
 
 
-@dataclass(frozen=True, slots=True)
-class _Source:
-    """The slices, which send something by their keys: clusters, where there are any."""
-
-    runner: Runner
-    steps: ClusterSteps
-    clusters: Exchange[Any] | None
-
-    def send(self, function: Callable[..., Any], step: str) -> Exchange[Any]:
-        job, slices, evidence = self.steps.job, self.steps.slices, self.steps.evidence
-        tasks = largest_first(
-            DedupTask(base, self.steps.scratch, evidence.get(base.number, {}))
-            for base in slices.stored()
-        )
-        if self.clusters is None:
-            return self.runner.exchange(
-                partial(alone, function, job), tasks, job.destinations, step
-            )
-        addressed = [(task.base.number, task) for task in tasks]
-        return self.clusters.send(partial(function, job), addressed, job.destinations, step)
+def _send(
+    steps: ClusterSteps, clusters: Exchange[Any] | None, function: Callable[..., Any], step: str
+) -> Exchange[Any]:
+    """Has the slices send something by their keys: clusters, where there are any."""
+    job, runner = steps.job, steps.runner
+    tasks = [
+        DedupTask(base, steps.scratch, steps.evidence.get(base.number, {}))
+        for base in largest_first(steps.slices.stored())
+    ]
+    if clusters is None:
+        sending = partial(alone, partial(function, job))
+        return runner.exchange(sending, tasks, job.destinations, step)
+    addressed = [(task.base.number, task) for task in tasks]
+    return clusters.send(partial(function, job), addressed, job.destinations, step)
 
 
 def _clusters(steps: ClusterSteps, options: DedupOptions, config: Config) -> Exchange[Any]:
@@ -175,14 +153,6 @@ def _clusters(steps: ClusterSteps, options: DedupOptions, config: Config) -> Exc
         steps.by_redirects(config)
     steps.by_signature()
     return steps.clusters()
-
-
-def _decide(
-    sent: Exchange[Any], job: DedupJob, slices: Slices, options: DedupOptions
-) -> Exchange[DecideTaskResult]:
-    tasks = [(number, number) for number in range(job.destinations)]
-    deciding = partial(decide, job, options.group_count)
-    return sent.send(deciding, tasks, len(slices), "dedup: decide")
 
 
 def _take_results(
@@ -198,33 +168,14 @@ def _take_results(
     return sorted(groups, key=lambda group: (-group.size, group.survivor))
 
 
-def _mark(
-    decided: Exchange[DecideTaskResult],
-    transaction: Transaction,
-    slices: Slices,
-    config: Config,
-    report: Report,
-) -> list[BucketFile]:
-    """The files of the CrawlDb; those of slices without a change stay."""
-    target = crawldb_target(transaction.folder, transaction.place, config)
-    changed = np.flatnonzero(decided.row_counts()).tolist()
-    tasks = largest_first(slices.all[number] for number in changed)
-    results = decided.run(
-        partial(mark_slice, target), [(task.number, task) for task in tasks], "dedup: mark"
-    )
-    for result in results:
-        report.counters += result.counters
-    return slices.files_after(
-        {task.number: result.files for task, result in zip(tasks, results, strict=True)}
-    )
-
-
-def _groups(source: _Source, groups: list[LargeGroup], urls: int) -> tuple[DuplicateGroup, ...]:
+def _groups(
+    send: Callable[..., Exchange[Any]], groups: list[LargeGroup], urls: int, destinations: int
+) -> tuple[DuplicateGroup, ...]:
     """The largest groups with some of their URLs."""
     if not groups:
         return ()
-    sent = source.send(partial(send_members, WantedGroups.of(groups, urls)), "dedup: report")
-    tasks = [(number, number) for number in range(source.steps.job.destinations)]
-    members = sent.run(partial(gather_members, groups, urls), tasks, "dedup: report")
-    ordered = sorted((each for part in members for each in part), key=lambda each: each[0])
+    sent = send(partial(send_members, WantedGroups.of(groups, urls)), "dedup: report")
+    gather = partial(gather_members, groups, urls)
+    members = sent.run(gather, numbered(destinations), "dedup: report")
+    ordered = sorted(chain.from_iterable(members), key=itemgetter(0))
     return tuple(group for _, group in ordered)

@@ -38,13 +38,13 @@ class DustBounds:
     """Values of a parameter, none among them: one that was seen with one value, and without, may
     have others that matter."""
 
-    def holds(self, found: RuleEvidence) -> bool:
+    def holds(self, evidence: RuleEvidence) -> bool:
         """Whether it is enough for the rule."""
-        named = found.rule.kind in (DustKind.PARAM, DustKind.PATH_PARAM)
+        named = evidence.rule.kind in (DustKind.PARAM, DustKind.PATH_PARAM)
         return (
-            found.contents >= self.min_support
-            and found.values >= (self.min_values if named else 2)
-            and self.tolerates(found.urls, found.exceptions)
+            evidence.contents >= self.min_support
+            and evidence.values >= (self.min_values if named else 2)
+            and self.tolerates(evidence.urls, evidence.exceptions)
         )
 
     def tolerates(self, urls: int, exceptions: int) -> bool:
@@ -52,6 +52,6 @@ class DustBounds:
         return exceptions <= self.max_exceptions * urls
 
 
-def strongest(found: Iterable[RuleEvidence]) -> RuleEvidence:
+def strongest(rules: Iterable[RuleEvidence]) -> RuleEvidence:
     """The rule to keep where several together go wrong."""
-    return max(found, key=lambda each: (each.contents, -each.exceptions, str(each.rule)))
+    return max(rules, key=lambda each: (each.contents, -each.exceptions, str(each.rule)))

@@ -129,8 +129,8 @@ class _Learning:
         pages = 0
         for number in range(_MAX_PASSES + 1):
             search = number < _MAX_PASSES
-            seen, evidence, joint = self._pass(rules, search=search)
-            pages = pages or seen
+            page_count, evidence, joint = self._pass(rules, search=search)
+            pages = pages or page_count
             for host in sorted(rules):
                 urls, exceptions = joint.get(number_of(host), (0, 0))
                 if self.bounds.tolerates(urls, exceptions):

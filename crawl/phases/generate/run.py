@@ -37,7 +37,7 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.hostdb import require_hostdb
 from crawl.storage.manifest import Snapshot
 from crawl.tables.bucket_files import largest_first
-from crawl.tables.exchange import Exchange
+from crawl.tables.exchange import Exchange, by_number, numbered
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.urls.partition import PartitionMode, Resolver
@@ -106,11 +106,26 @@ def run(
         "generate", config, clock, steal_lock=options.steal_lock
     ) as transaction:
         crawl_dir.segments.sweep_unfinished()
+        base = transaction.base
+        if base is None:  # gone since it was looked for
+            raise NoSnapshot(f"{crawl_dir.address} has no CrawlDb")
+        is_by_address = config[PARTITION_URL_MODE] == PartitionMode.BY_IP
         work = steps.GenerateRun(
-            runner, crawl_dir, config, options, clock, transaction, report, selection, not_again
+            runner,
+            crawl_dir,
+            config,
+            options,
+            clock,
+            transaction,
+            report,
+            selection,
+            base,
+            # a host is resolved once: two answers might put it into two parts
+            Slices.of(base, base.buckets, base.rows if is_by_address else 0),
+            hostdb,
+            not_again,
         )
-        bounds = None if hostdb is None else steps.HostBounds(hostdb, bounding)
-        segments = _generate(work, resolver, matching, bounds)
+        segments = _generate(work, resolver, matching, bounding)
         remarks: list[str] = []
         if not segments:
             remarks = generate_remarks(crawl_dir.address, config, report.counters)
@@ -139,42 +154,23 @@ def _generate(
     work: steps.GenerateRun,
     resolver: Resolver,
     matching: steps.Matching | None,
-    bounds: steps.HostBounds | None,
+    bounding: steps.Bounding | None,
 ) -> list[str]:
-    base = work.transaction.base
-    if base is None:  # gone since it was looked for
-        raise NoSnapshot(f"{work.crawl_dir.address} has no CrawlDb")
-    is_by_address = work.config[PARTITION_URL_MODE] == PartitionMode.BY_IP
-    # a host is resolved once: two answers might put it into two parts
-    slices = Slices.of(base, base.buckets, base.rows if is_by_address else 0)
-    tasks = largest_first(slices.stored())
-    candidates = steps.find_candidates(work, base, slices, tasks, matching, bounds)
-    shards = steps.settle_segment_cuts(work, base, slices, candidates)
-    assigned = candidates.send(
-        partial(assign_shard, most_per_host(work.config)),
-        steps.by_number(shards),
-        len(slices),
-        "generate: assign",
-    )
-    collect, chains = steps.chain_jobs(work, base, resolver)
-    collected = assigned.send(
-        partial(collect_slice, collect),
-        [(task.number, task) for task in tasks],
-        chains.shards,
-        "generate: collect",
-    )
+    candidates = steps.find_candidates(work, matching, bounding)
+    shards = by_number(steps.settle_segment_cuts(work, candidates))
+    assign = partial(assign_shard, most_per_host(work.config))
+    assigned = candidates.send(assign, shards, len(work.slices), "generate: assign")
+    collect, chains = steps.chain_jobs(work, resolver)
+    tasks, step = by_number(largest_first(work.slices.stored())), "generate: collect"
+    collected = assigned.send(partial(collect_slice, collect), tasks, chains.shards, step)
     with timed(work.report, "collect", work.clock):
-        counted = collected.run(
-            partial(count_chains, chains),
-            [(shard, shard) for shard in range(chains.shards)],
-            "generate: collect",
-        )
+        counted = collected.run(partial(count_chains, chains), numbered(chains.shards), step)
     _count(work, candidates, assigned, collected)
     if not work.report.counters["urls_generated"]:
         work.report.finished_ms = work.clock.now_ms()
         return []
     manifests = steps.write_lists(work, collected, chains, counted)
-    return steps.publish_segments(work, base, slices, assigned, manifests)
+    return steps.publish_segments(work, assigned, manifests)
 
 
 def _count(
@@ -185,12 +181,8 @@ def _count(
 ) -> None:
     """Adds what the steps counted to the report."""
     scanned = candidates.results()
-    for bucket in scanned:
-        work.report.counters += bucket.counters
     waits = [bucket.next_host_ms for bucket in scanned if bucket.next_host_ms is not None]
     if waits:
         work.report.details["next_host_ms"] = min(waits)
-    for counters in assigned.results():
-        work.report.counters += counters
-    for result in collected.results():
-        work.report.counters += result.counters
+    counted = [each.counters for each in scanned] + [each.counters for each in collected.results()]
+    work.report.counters += sum([*counted, *assigned.results()], Counters())

@@ -4,8 +4,10 @@ of each segment is; then chains are dealt to parts, and lists are written and pu
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
+
+import numpy as np
 
 from crawl.clock import Clock
 from crawl.config import Config, properties
@@ -21,13 +23,7 @@ from crawl.phases.generate.tasks.cutoff import TAKE_ALL, Bracket, next_step, set
 from crawl.phases.generate.tasks.host_bounds import HostsFile, send_automatic
 from crawl.phases.generate.tasks.lists import ListTask, mark_slice, write_list
 from crawl.phases.generate.tasks.ranking import Cut
-from crawl.phases.generate.tasks.scan import (
-    ScanJob,
-    ScanTask,
-    ScanTaskResult,
-    scan_alone,
-    scan_slice,
-)
+from crawl.phases.generate.tasks.scan import ScanJob, ScanTask, ScanTaskResult, scan_slice
 from crawl.phases.generate.tasks.selection import Selection, is_automatic, most_per_host
 from crawl.phases.generate.tasks.shards import Shard, summarize_shard
 from crawl.phases.generate.tasks.unfinished import (
@@ -42,9 +38,9 @@ from crawl.storage.manifest import Snapshot
 from crawl.storage.segments import GENERATE, PartFile, PartManifest, committed_note
 from crawl.storage.snapshot import Transaction
 from crawl.tables.bucket_files import crawldb_target, largest_first
-from crawl.tables.exchange import BlockSource, Exchange, Outbox
+from crawl.tables.exchange import BlockSource, Exchange, Outbox, alone, by_number
 from crawl.tables.runner import Runner
-from crawl.tables.slices import Router, Slice, Slices
+from crawl.tables.slices import Router, Slices
 from crawl.urls.partition import PartitionMode, Resolver
 
 _SUMMARY_KEYS = 1_000_000
@@ -76,6 +72,10 @@ class GenerateRun:
     transaction: Transaction
     report: Report
     selection: Selection
+    base: Snapshot
+    slices: Slices
+    hostdb: Snapshot | None
+    """The HostDb, where the settings need it."""
     not_again: tuple[str, ...] = ()
     """Names of segments whose URLs are not selected once more, however due they are."""
 
@@ -85,64 +85,51 @@ class GenerateRun:
         return self.options.num_fetchers or 1
 
 
-@dataclass(frozen=True, slots=True)
-class HostBounds:
-    """The HostDb, and what evaluates expressions over it."""
-
-    hostdb: Snapshot
-    bounding: Bounding | None
-
-
 def find_candidates(
-    work: GenerateRun,
-    base: Snapshot,
-    slices: Slices,
-    stored: list[Slice],
-    matching: Matching | None,
-    bounds: HostBounds | None,
+    work: GenerateRun, matching: Matching | None, bounding: Bounding | None
 ) -> Exchange[ScanTaskResult]:
     """The candidates, which are looked for as soon as somebody wants to have them."""
+    base, slices, hostdb, step = work.base, work.slices, work.hostdb, "generate: scan"
     hosts = {file.bucket: file for file in base.hosts}
-    tasks = [(each.number, ScanTask(each, hosts.get(each.bucket))) for each in stored]
+    tasks = [ScanTask(each, hosts.get(each.bucket)) for each in largest_first(slices.stored())]
     router = slices.router
     job = ScanJob(work.selection, work.transaction.folder, router, has_expr=matching is not None)
-    lists = _lists(work, base)
-    if not lists and matching is None and bounds is None:
-        scan = partial(scan_alone, job)
-        alone = [task for _, task in tasks]
-        step = "generate: scan"
-        return work.runner.exchange(scan, alone, len(slices), step, rows=base.rows)
+    lists = _lists(work)
+    if not lists and matching is None and hostdb is None:
+        scan = partial(alone, partial(scan_slice, job))
+        return work.runner.exchange(scan, tasks, len(slices), step, rows=base.rows)
     sources = [] if matching is None else [matching(base, slices)]
-    if bounds is not None and bounds.bounding is not None:
-        sources.append(bounds.bounding(bounds.hostdb, router))
+    if hostdb is not None and bounding is not None:
+        sources.append(bounding(hostdb, router))
     exchange = work.runner.exchange(
         partial(_send_known, router),
-        [*lists, *_automatic(work, bounds)],
+        [*lists, *_automatic(work)],
         len(slices),
         "generate: lists of unfinished segments",
         sources,
-        rows=base.rows + (0 if bounds is None else bounds.hostdb.rows),
+        rows=base.rows + (0 if hostdb is None else hostdb.rows),
     )
-    return exchange.send(partial(scan_slice, job), tasks, len(slices), "generate: scan")
+    addressed = [(task.base.number, task) for task in tasks]
+    return exchange.send(partial(scan_slice, job), addressed, len(slices), step)
 
 
-def _automatic(work: GenerateRun, bounds: HostBounds | None) -> list[HostsFile]:
+def _automatic(work: GenerateRun) -> list[HostsFile]:
     """The files of the HostDb whose hosts have automatic bounds."""
-    if bounds is None or not is_automatic(work.config):
+    if work.hostdb is None or not is_automatic(work.config):
         return []
     folder = work.crawl_dir.dataset(HOSTDB).folder
     most = work.config[properties.GENERATE_MAX_COUNT_AUTO]
-    work.report.details["hostdb_snapshot"] = bounds.hostdb.number
-    return [HostsFile(folder, file.path, file.rows, most) for file in bounds.hostdb.files]
+    work.report.details["hostdb_snapshot"] = work.hostdb.number
+    return [HostsFile(folder, file.path, file.rows, most) for file in work.hostdb.files]
 
 
-def _lists(work: GenerateRun, base: Snapshot) -> list[ListFile]:
+def _lists(work: GenerateRun) -> list[ListFile]:
     """The lists of segments that the CrawlDb has not taken in yet: their URLs are another fetch's,
     in this shell or in another. And those whose URLs are not to be selected once more, as far as
     they are still here."""
     segments, selection = work.crawl_dir.segments.generated(), work.selection
     unfinished = unfinished_segments(
-        segments, base.applied, selection.now_ms, selection.reserved_ms
+        segments, work.base.applied, selection.now_ms, selection.reserved_ms
     )
     if unfinished:
         work.report.details["unfinished_segments"] = [segment.name for segment in unfinished]
@@ -150,27 +137,26 @@ def _lists(work: GenerateRun, base: Snapshot) -> list[ListFile]:
     return [*list_files(unfinished), *list_files(not_again, NOT_AGAIN)]
 
 
-def settle_segment_cuts(
-    work: GenerateRun, base: Snapshot, slices: Slices, candidates: Exchange[ScanTaskResult]
-) -> list[Shard]:
+def settle_segment_cuts(work: GenerateRun, candidates: Exchange[ScanTaskResult]) -> list[Shard]:
     """Every shard with its cuts, one for each segment that gets anything."""
-    top_n = work.options.top_n
-    segment_count = work.selection.segments
-    takes_all = top_n is None or base.rows <= top_n
-    if takes_all and segment_count == 1:
-        return [Shard(number, [TAKE_ALL]) for number in range(len(slices))]
-    shards = [Shard(number, []) for number in range(len(slices))]
-    step = max(1, base.rows // _SUMMARY_KEYS)
+    top_n, rows, segment_count = work.options.top_n, work.base.rows, work.selection.segments
+    shards = [Shard(number, []) for number in range(len(work.slices))]
+    cuts: list[Cut] = [TAKE_ALL] * len(shards)
+    if segment_count == 1 and (top_n is None or rows <= top_n):
+        return _with_cuts(shards, cuts)
+    step = max(1, rows // _SUMMARY_KEYS)
     with timed(work.report, "cut", work.clock):
         for _ in range(segment_count):
             cuts = _cuts(work, candidates, shards, step)
             if not cuts:
                 break
-            shards = [
-                replace(shard, cuts=[*shard.cuts, cut])
-                for shard, cut in zip(shards, cuts, strict=True)
-            ]
+            shards = _with_cuts(shards, cuts)
     return shards
+
+
+def _with_cuts(shards: list[Shard], cuts: list[Cut]) -> list[Shard]:
+    pairs = zip(shards, cuts, strict=True)
+    return [Shard(shard.number, [*shard.cuts, cut]) for shard, cut in pairs]
 
 
 def _cuts(
@@ -200,18 +186,12 @@ def _send_known(router: Router, task: ListFile | HostsFile, outbox: Outbox) -> N
         send_list(router, task, outbox)
 
 
-def by_number(shards: list[Shard]) -> list[tuple[int, Shard]]:
-    """Each with the number of the destination that works on it."""
-    return [(shard.number, shard) for shard in shards]
-
-
-def chain_jobs(
-    work: GenerateRun, base: Snapshot, resolver: Resolver
-) -> tuple[CollectJob, ChainsJob]:
+def chain_jobs(work: GenerateRun, resolver: Resolver) -> tuple[CollectJob, ChainsJob]:
     """What collects records, and what counts and deals their chains: in as few tasks as can
     hold the records, for most selections are small."""
-    most = base.rows if work.selection.most is None else min(base.rows, work.selection.most)
-    shards = min(base.buckets, -(-most // _ROWS_PER_CHAIN_SHARD)) or 1
+    base, most = work.base, work.selection.most
+    rows = base.rows if most is None else min(base.rows, most)
+    shards = min(base.buckets, -(-rows // _ROWS_PER_CHAIN_SHARD)) or 1
     collect = CollectJob(
         crawldb=work.transaction.folder,
         now_ms=work.report.started_ms,
@@ -236,13 +216,8 @@ def write_lists(
     counted: list[ChainShard],
 ) -> list[tuple[str, PartManifest]]:
     """Deals the chains to parts and writes the fetch lists."""
-    segments = [
-        int(numbers.max())
-        for shard in counted
-        for numbers in (shard.segment, shard.slots.segment)
-        if len(numbers)
-    ]
-    count = 1 + max(segments)
+    numbers = [column for shard in counted for column in (shard.segment, shard.slots.segment)]
+    count = 1 + int(np.concatenate(numbers).max())
     names = work.crawl_dir.segments.new_names(work.report.started_ms, count)
     parts = work.part_count
     balance = balance_parts(
@@ -282,24 +257,17 @@ def write_lists(
 
 
 def publish_segments(
-    work: GenerateRun,
-    base: Snapshot,
-    slices: Slices,
-    assigned: Exchange[Counters],
-    manifests: list[tuple[str, PartManifest]],
+    work: GenerateRun, assigned: Exchange[Counters], manifests: list[tuple[str, PartManifest]]
 ) -> list[str]:
     segments = work.crawl_dir.segments
     marks = None
     if work.config[properties.GENERATE_UPDATE_CRAWLDB]:
         target = crawldb_target(work.transaction.folder, work.transaction.place, work.config)
         rows = assigned.row_counts()
-        tasks = largest_first(each for each in slices.all if rows[each.number])
+        tasks = largest_first(each for each in work.slices.all if rows[each.number])
+        mark = partial(mark_slice, target, work.report.started_ms)
         with timed(work.report, "mark", work.clock):
-            files = assigned.run(
-                partial(mark_slice, target, work.report.started_ms),
-                [(task.number, task) for task in tasks],
-                "generate: mark",
-            )
+            files = assigned.run(mark, by_number(tasks), "generate: mark")
         marks = {task.number: written for task, written in zip(tasks, files, strict=True)}
     work.report.finished_ms = work.clock.now_ms()
     for name, _ in manifests:
@@ -307,9 +275,9 @@ def publish_segments(
     if marks is not None:
         # the snapshot commits the lists too: marked URLs without a list cannot be
         work.transaction.publish(
-            slices.files_after(marks),
+            work.slices.files_after(marks),
             work.report,
-            buckets=base.buckets,
+            buckets=work.base.buckets,
             keep=work.config[properties.CRAWLDB_SNAPSHOTS_KEEP],
             notes=committed_note(manifests),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from crawl.operations.operation import Asked, Operation
-from crawl.operations.view import Note, Part, Table, View
+from crawl.operations.view import Note, Table, View
 from crawl.operations.work import Work
 from crawl.phases.mirrors.options import MirrorsOptions
 from crawl.phases.mirrors.rules import MirrorEvidence
@@ -17,8 +17,7 @@ def run(work: Work, options: MirrorsOptions) -> dict[str, Any]:
     from crawl.driver.phase_run import read_crawldb
     from crawl.phases.mirrors import run as driver
 
-    hosts, protocols = options.hosts_file, options.protocols_file
-    driver.check_files(hosts, protocols)
+    driver.check_files(*options.files.values())
     result = read_crawldb(
         work,
         lambda runner, state: driver.run(runner, work.directory, state, options.bounds),
@@ -29,10 +28,8 @@ def run(work: Work, options: MirrorsOptions) -> dict[str, Any]:
         "shared_pages": result.shared_pages,
         "mirrors": list(map(_mirror_values, result.mirrors)),
     }
-    if hosts is not None:
-        answer["hosts"] = driver.write_host_rules(hosts, result, work.clock)
-    if protocols is not None:
-        answer["protocols"] = driver.write_scheme_rules(protocols, result, work.clock)
+    for kind, path in options.files.items():
+        answer[kind] = driver.write_rules(kind, path, result, work.clock)
     return answer
 
 
@@ -53,17 +50,11 @@ def _mirror_values(evidence: MirrorEvidence) -> dict[str, Any]:
 def render(answer: dict[str, Any], asked: Asked) -> View:
     columns = ["mirror", "of", "kind", "pages", "of's pages", "common", "agreeing", "contents"]
     rows = [list(each.values())[: len(columns)] for each in answer["mirrors"]]
-    view: list[Part] = [
+    return [
         Table("mirrors", columns, rows),
         Note(f"{len(rows):,} among {answer['pages']:,} pages"),
+        *(Note(f"{answer[kind]:,} rules in {path}") for kind, path in asked.options.files.items()),
     ]
-    files = {"hosts": asked.options.hosts_file, "protocols": asked.options.protocols_file}
-    view += [
-        Note(f"{answer[name]:,} rules in {path}")
-        for name, path in files.items()
-        if path is not None
-    ]
-    return view
 
 
 OPERATION = Operation(

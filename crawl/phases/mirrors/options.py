@@ -39,3 +39,9 @@ class MirrorsOptions:
     def bounds(self) -> MirrorBounds:
         """What evidence must be like."""
         return MirrorBounds(self.min_contents, self.min_agreement)
+
+    @property
+    def files(self) -> dict[str, str]:
+        """By what rules are about, the files that they are written to."""
+        files = {"hosts": self.hosts_file, "protocols": self.protocols_file}
+        return {kind: path for kind, path in files.items() if path is not None}

@@ -60,13 +60,13 @@ class MirrorBounds:
     min_coverage: float = 0.1
     """Share of the smaller site's pages that are common paths."""
 
-    def holds(self, found: MirrorEvidence) -> bool:
+    def holds(self, evidence: MirrorEvidence) -> bool:
         """Whether the two are copies of each other."""
-        smaller = min(found.site_pages, found.mirror_pages)
+        smaller = min(evidence.site_pages, evidence.mirror_pages)
         return (
-            found.contents >= self.min_contents
-            and found.agreeing >= self.min_agreement * found.common
-            and found.common * found.sampled >= self.min_coverage * smaller
+            evidence.contents >= self.min_contents
+            and evidence.agreeing >= self.min_agreement * evidence.common
+            and evidence.common * evidence.sampled >= self.min_coverage * smaller
         )
 
 
@@ -76,20 +76,20 @@ def preference(site: str, pages: int) -> tuple[bool, int, int, str]:
     return not site.startswith("https:"), -pages, len(site), site
 
 
-def host_rules(found: Iterable[MirrorEvidence]) -> dict[str, str]:
+def host_rules(mirrors: Iterable[MirrorEvidence]) -> dict[str, str]:
     """Hosts to be replaced, and by which. What stands for others is itself not replaced."""
     targets: dict[str, str] = {}
-    for each in found:
+    for each in mirrors:
         one, other = _parsed(each.site), _parsed(each.mirror)
         if one.host != other.host and one.port == other.port:
             targets.setdefault(other.host, one.host)
     return {host: target for host, target in targets.items() if target not in targets}
 
 
-def scheme_rules(found: Iterable[MirrorEvidence]) -> dict[str, str]:
+def scheme_rules(mirrors: Iterable[MirrorEvidence]) -> dict[str, str]:
     """Hosts of which one scheme is enough, and which."""
     schemes: dict[str, str] = {}
-    for each in found:
+    for each in mirrors:
         one, other = _parsed(each.site), _parsed(each.mirror)
         if each.kind is MirrorKind.SCHEME and one.port is None and one.scheme != other.scheme:
             schemes.setdefault(one.host, one.scheme)
@@ -97,6 +97,6 @@ def scheme_rules(found: Iterable[MirrorEvidence]) -> dict[str, str]:
 
 
 def _parsed(site: str) -> URL:
-    found = parse(f"{site}/")
-    assert found is not None, site
-    return found
+    url = parse(f"{site}/")
+    assert url is not None, site
+    return url

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -32,6 +33,7 @@ from crawl.storage.folder import absolute
 from crawl.storage.manifest import Snapshot
 from crawl.storage.output_file import check_output_file
 from crawl.tables.bucket_files import largest_first
+from crawl.tables.exchange import numbered
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slices
 from crawl.urls.rule_lines import RuleLine
@@ -62,7 +64,7 @@ def run(
     slices = Slices.of(snapshot, snapshot.buckets)
     tasks = largest_first(slices.stored())
     count = max(1, len(slices))
-    numbers = [(number, number) for number in range(count)]
+    numbers = numbered(count)
     job = MirrorJob(crawl_dir.crawldb.folder, count, bounds.min_contents)
     sent = runner.exchange(partial(send_pages, job), tasks, count, "mirrors: pages")
     met = sent.send(partial(send_pairs, job), numbers, count, "mirrors: pairs")
@@ -82,18 +84,17 @@ def run(
             sites[number] = name, sites.get(number, (name, 0))[1] + here
     figures = {pair: tuple(rest) for some in compared for pair, *rest in some}
     evidence = list(_evidence(candidates, figures, sites))
-    return MirrorsResult(pages, _chosen([each for each in evidence if bounds.holds(each)]), shared)
+    return MirrorsResult(pages, _best_of([each for each in evidence if bounds.holds(each)]), shared)
 
 
 def _likeliest(candidates: list[Candidate]) -> list[Candidate]:
     """Of each site the candidates with the most contents."""
     selection: list[Candidate] = []
-    counts: dict[int, int] = {}
+    counts = Counter[int]()
     for each in sorted(candidates, key=lambda each: (-each.contents, each.one, each.other)):
-        if max(counts.get(each.one, 0), counts.get(each.other, 0)) < _PAIRS_PER_SITE:
+        if max(counts[each.one], counts[each.other]) < _PAIRS_PER_SITE:
             selection.append(each)
-            for site in (each.one, each.other):
-                counts[site] = counts.get(site, 0) + 1
+            counts.update((each.one, each.other))
     return selection
 
 
@@ -102,14 +103,15 @@ def _evidence(
 ) -> Iterable[MirrorEvidence]:
     for pair, each in enumerate(candidates):
         common, agreeing, contents = figures.get(pair, (0, 0, 0))
-        both = sorted((sites[each.one], sites[each.other]), key=lambda site: preference(*site))
-        (name, pages), (mirror, mirror_pages) = both
+        (name, pages), (mirror, mirror_pages) = sorted(
+            (sites[each.one], sites[each.other]), key=lambda site: preference(*site)
+        )
         yield MirrorEvidence(
             name, mirror, pages, mirror_pages, common, agreeing, contents, sample_of(each)
         )
 
 
-def _chosen(evidence: list[MirrorEvidence]) -> list[MirrorEvidence]:
+def _best_of(evidence: list[MirrorEvidence]) -> list[MirrorEvidence]:
     """Of each site the one that stands for it: the most preferable that it was found to be a
     copy of, and that nothing else stands for if there is such a one."""
     by_mirror: dict[str, list[MirrorEvidence]] = {}
@@ -123,14 +125,13 @@ def _chosen(evidence: list[MirrorEvidence]) -> list[MirrorEvidence]:
     return sorted(mirrors, key=lambda each: (each.site, each.mirror))
 
 
-def check_files(*addresses: str | None) -> None:
+def check_files(*files: str) -> None:
     """Raises UsageError where rules would be written over somebody's own, and ConfigError where
     those of an earlier crawl are not as they were written, and StorageError where nothing can
     be written."""
-    given = [address for address in addresses if address is not None]
-    if len({absolute(address) for address in given}) < len(given):
-        raise UsageError(f"{given[0]}: hosts and protocols need a file each")
-    for address in given:
+    if len({absolute(address) for address in files}) < len(files):
+        raise UsageError(f"{files[0]}: hosts and protocols need a file each")
+    for address in files:
         _learnt(read_learnt(address, COMMAND))
         check_output_file(address)
 
@@ -146,22 +147,22 @@ def _learnt(lines: Iterable[RuleLine]) -> dict[str, str]:
     return rules
 
 
-def write_host_rules(address: str, result: MirrorsResult, clock: Clock) -> int:
-    """Writes rules of the urlnormalizer host; returns how many there are in the file now."""
-    about = ["Rules of the urlnormalizer host (urlnormalizer.hosts.file): a host, and which one"]
-    about.append("stands for it.")
-    return _write(address, about, host_rules(result.mirrors), clock)
+_RULE_FILES = {
+    "hosts": (
+        "Rules of the urlnormalizer host (urlnormalizer.hosts.file): a host, and which one",
+        "stands for it.",
+    ),
+    "protocols": (
+        "Rules of the urlnormalizer protocol (urlnormalizer.protocols.file): a host, and the",
+        "scheme that is enough.",
+    ),
+}
 
 
-def write_scheme_rules(address: str, result: MirrorsResult, clock: Clock) -> int:
-    """Writes rules of the urlnormalizer protocol; returns how many there are in the file now."""
-    about = ["Rules of the urlnormalizer protocol (urlnormalizer.protocols.file): a host, and the"]
-    about.append("scheme that is enough.")
-    return _write(address, about, scheme_rules(result.mirrors), clock)
-
-
-def _write(address: str, about: list[str], rules: Mapping[str, str], clock: Clock) -> int:
-    """Rules of an earlier crawl stay: once they are applied, nothing is there to be compared."""
+def write_rules(kind: str, address: str, result: MirrorsResult, clock: Clock) -> int:
+    """Writes rules of the urlnormalizer host or protocol; returns how many there are in the file
+    now. Those of an earlier crawl stay: once they are applied, nothing is there to be compared."""
+    rules = (host_rules if kind == "hosts" else scheme_rules)(result.mirrors)
     all_rules: dict[str, str] = {}
 
     def merge(lines: list[RuleLine]) -> Iterable[str]:
@@ -169,5 +170,5 @@ def _write(address: str, about: list[str], rules: Mapping[str, str], clock: Cloc
         all_rules.update(rules)
         return (f"{host} {all_rules[host]}" for host in sorted(all_rules))
 
-    rewrite_learnt(address, COMMAND, about, merge, clock)
+    rewrite_learnt(address, COMMAND, _RULE_FILES[kind], merge, clock)
     return len(all_rules)

@@ -123,10 +123,10 @@ def send_pairs(job: MirrorJob, number: int, received: Received, outbox: Outbox) 
         counts = limits - step
         ones = np.repeat(few, counts) + ranks_within(counts)
         many = starts[firsts & (sizes > _ALL_PAIRS)]
-        left = np.concatenate([ones, many])
-        right = left + step
-        pairs = pa.table([site[left], site[right], signature[left]], schema=PAIRS.schema)
-        places = _places(mixed(site[left] + mixed(site[right])), job.destinations)
+        first = np.concatenate([ones, many])
+        second = first + step
+        pairs = pa.table([site[first], site[second], signature[first]], schema=PAIRS.schema)
+        places = _places(mixed(site[first] + mixed(site[second])), job.destinations)
         outbox.send(PAIRS, pairs, places)
     return int(np.count_nonzero(sizes > _MAX_SITES))
 
@@ -142,10 +142,10 @@ def find_candidates(job: MirrorJob, number: int, received: Received) -> list[Can
     _, distinct = np.unique(mixed(pair ^ mixed(signature)), return_index=True)
     contents = np.bincount(places[distinct], minlength=len(numbers))
     enough = np.flatnonzero(contents >= job.min_contents)
-    chosen = enough[np.argsort(-contents[enough], kind="stable")][:_MAX_CANDIDATES]
+    best = enough[np.argsort(-contents[enough], kind="stable")][:_MAX_CANDIDATES]
     return [
         Candidate(int(one[first]), int(other[first]), int(pages[place]), int(contents[place]))
-        for place, first in zip(chosen.tolist(), firsts[chosen].tolist(), strict=True)
+        for place, first in zip(best.tolist(), firsts[best].tolist(), strict=True)
     ]
 
 
@@ -154,28 +154,28 @@ def send_compared(
 ) -> Mapping[int, tuple[str, int]]:
     """Sends the pages of candidates to their pairs; returns what the sites are called, and how
     many pages each has."""
-    known: dict[int, tuple[str, int]] = {}
+    sites: dict[int, tuple[str, int]] = {}
     if not len(candidates.sites):
-        return known
+        return sites
     for site, path, signature, forms in _pages(job.crawldb, slice_):
         places = np.searchsorted(candidates.sites, site)
         places[places == len(candidates.sites)] = 0
         rows = np.flatnonzero(candidates.sites[places] == site)
         if not len(rows):
             continue
-        _name_sites(known, site, rows, forms)
+        _name_sites(sites, site, rows, forms)
         entry = candidates.starts[places[rows]].astype(np.int64)
         counts = candidates.starts[places[rows] + 1].astype(np.int64) - entry
         rows = np.repeat(rows, counts)
         entry = np.repeat(entry, counts) + ranks_within(counts)
-        kept = (path[rows] & candidates.masks[entry]) == 0
-        rows, entry = rows[kept], entry[kept]
+        in_sample = (path[rows] & candidates.masks[entry]) == 0
+        rows, entry = rows[in_sample], entry[in_sample]
         pair = candidates.pairs[entry]
         compared = pa.table(
             [pair, path[rows], signature[rows], candidates.sides[entry]], schema=COMPARED.schema
         )
         outbox.send(COMPARED, compared, _places(pair, job.destinations))
-    return known
+    return sites
 
 
 def compare(number: int, received: Received) -> list[tuple[int, int, int, int]]:
@@ -211,13 +211,13 @@ def _pages(crawldb: Folder, slice_: Slice) -> Iterator[tuple[Numbers, Numbers, N
 
 
 def _name_sites(
-    known: dict[int, tuple[str, int]], site: Numbers, rows: RowPlaces, forms: UrlForms
+    sites: dict[int, tuple[str, int]], site: Numbers, rows: RowPlaces, forms: UrlForms
 ) -> None:
-    found, firsts, counts = np.unique(site[rows], return_index=True, return_counts=True)
+    numbers, firsts, counts = np.unique(site[rows], return_index=True, return_counts=True)
     examples = rows[firsts]
     names = forms.texts(forms.starts[examples], forms.path_starts[examples])
-    for number, name, count in zip(found.tolist(), names, counts.tolist(), strict=True):
-        known[number] = name, known.get(number, (name, 0))[1] + count
+    for number, name, count in zip(numbers.tolist(), names, counts.tolist(), strict=True):
+        sites[number] = name, sites.get(number, (name, 0))[1] + count
 
 
 def _places(numbers: Numbers, destinations: int) -> RowPlaces:

@@ -58,8 +58,8 @@ def run(
             return base  # somebody was quicker
 
         def split(target: BucketTarget, old: Sequence[BucketFile], step: str) -> list[BucketFile]:
-            found = runner.run(partial(split_file, target, buckets), largest_first(old), step)
-            return [file for files in found for file in files]
+            results = runner.run(partial(split_file, target, buckets), largest_first(old), step)
+            return [file for files in results for file in files]
 
         with timed(report, "split", clock):
             target = crawldb_target(transaction.folder, transaction.place, config)

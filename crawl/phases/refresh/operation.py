@@ -21,13 +21,7 @@ def run(work: Work, options: RefreshOptions) -> PhaseResult:
         directory.require_writable()
         require_unlocked(directory.crawldb.folder, work.config, steal_lock=options.steal_lock)
     with work.runner(rows=state.rows) as runner:
-        refresh = driver.run(runner, directory, work.config, options, work.clock)
-    return PhaseResult.of(
-        refresh.report,
-        snapshot=refresh.snapshot.number,
-        db_urls=refresh.snapshot.rows,
-        remarks=(*refresh.remarks, refresh.took_over),
-    )
+        return driver.run(runner, directory, work.config, options, work.clock).phase_result
 
 
 def render(result: PhaseResult, asked: Asked) -> View:

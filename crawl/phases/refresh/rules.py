@@ -70,41 +70,41 @@ def parse_pattern(
 ) -> UrlPattern:
     """Reads a host, domain, URL or pattern; UsageError where it is none. A page is meant as it was
     typed, and in the normal form that the crawl gives it."""
-    given = text.strip()
-    if not given or any(character.isspace() for character in given):
+    pattern = text.strip()
+    if not pattern or any(character.isspace() for character in pattern):
         raise _no_pattern(text)
-    if given == "*":
+    if pattern == "*":
         return UrlPattern(text)
-    scheme, mark, rest = given.partition("://")
+    scheme, mark, rest = pattern.partition("://")
     if not mark:
-        return _without_scheme(text, given)
+        return _without_scheme(text, pattern)
     end = _END_OF_AUTHORITY.search(rest)
     head, path = (rest, "") if end is None else (rest[: end.start()], rest[end.start() :])
     if "*" in scheme or "*" in head:
-        return UrlPattern(text, url_regex=f"^{_glob(given)}$")
+        return UrlPattern(text, url_regex=f"^{_glob(pattern)}$")
     site = parse(f"{scheme}://{head}/")
     if site is None or not site.host:
         raise _no_pattern(text)
     if "*" in path:
         return _of_host(text, site.host, f"^{_glob(authority(site) + path)}$")
-    spelt = {given, str(parse(given) or given), normalize(given) or given}
+    spelt = {pattern, str(parse(pattern) or pattern), normalize(pattern) or pattern}
     hosts = {host_of(url) or "" for url in spelt}
     regex = f"^(?:{'|'.join(sorted(map(_glob, spelt)))})$"
     return UrlPattern(text, hosts.pop() if len(hosts) == 1 else "", url_regex=regex)
 
 
-def _without_scheme(text: str, given: str) -> UrlPattern:
+def _without_scheme(text: str, pattern: str) -> UrlPattern:
     """A host or a domain, and perhaps a path there, on whatever scheme."""
-    head, slash, path = given.partition("/")
+    head, slash, path = pattern.partition("/")
     if head.startswith("*.") and "*" not in head[2:]:
         name = host_of(f"http://{head[2:]}/")
         if name is None:
             raise _no_pattern(text)
         host_regex, place = rf"^(?:.*\.)?{_glob(name)}$", "[^/]*"
-        pattern = UrlPattern(text, host_regex=host_regex)
+        base = UrlPattern(text, host_regex=host_regex)
     elif "*" in head:
         if slash:
-            return UrlPattern(text, url_regex=f"^{_ANY_SCHEME}{_glob(given)}$")
+            return UrlPattern(text, url_regex=f"^{_ANY_SCHEME}{_glob(pattern)}$")
         return UrlPattern(text, host_regex=f"^{_glob(head.lower())}$")
     else:
         site = parse(f"http://{head}/")
@@ -112,13 +112,13 @@ def _without_scheme(text: str, given: str) -> UrlPattern:
             raise _no_pattern(text)
         port = _PORT if site.port is None else f":{site.port}"
         place = f"{_USER}{_glob(site.host)}{port}"
-        pattern = _of_host(text, site.host)
+        base = _of_host(text, site.host)
         if site.port is not None and not slash:
             slash, path = "/", "*"
     if not slash:
-        return pattern
+        return base
     regex = f"^{_ANY_SCHEME}{place}{_glob('/' + path)}$"
-    return UrlPattern(text, pattern.host, pattern.host_regex, regex)
+    return UrlPattern(text, base.host, base.host_regex, regex)
 
 
 def _of_host(text: str, host: str, url_regex: str = "") -> UrlPattern:

@@ -11,11 +11,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import compress
 from typing import Any
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import CRAWLDB_FILE_ROWS, CRAWLDB_SNAPSHOTS_KEEP
+from crawl.config.properties import CRAWLDB_FILE_ROWS
+from crawl.driver.crawldb_writer import CrawlDbUpdate, crawldb_writer
 from crawl.driver.observed import observed
 from crawl.driver.timing import timed
 from crawl.errors import NothingToDo, UsageError
@@ -26,24 +28,14 @@ from crawl.phases.generate.tasks.selection import selection_of
 from crawl.phases.generate.tasks.unfinished import list_files, send_list, unfinished_segments
 from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.refresh.rules import RefreshOutcome, UrlPattern, parse_pattern
-from crawl.phases.refresh.tasks import RefreshJob, RefreshTaskResult, count_slice, refresh_slice
+from crawl.phases.refresh.tasks import RefreshJob, count_slice, refresh_slice
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.layout import bucket_of
 from crawl.storage.manifest import Snapshot
-from crawl.tables.bucket_files import crawldb_target, largest_first
-from crawl.tables.exchange import Exchange
+from crawl.tables.bucket_files import largest_first
+from crawl.tables.exchange import Exchange, by_number
 from crawl.tables.runner import Runner
 from crawl.tables.slices import Slice, Slices
-
-
-@dataclass(frozen=True, slots=True)
-class RefreshResult:
-    """The current state, which is the one before if nothing changed, and what was done."""
-
-    snapshot: Snapshot
-    report: Report
-    remarks: tuple[str, ...]
-    took_over: str | None
 
 
 def check(config: Config, options: RefreshOptions) -> tuple[UrlPattern, ...]:
@@ -58,7 +50,7 @@ def check(config: Config, options: RefreshOptions) -> tuple[UrlPattern, ...]:
 @observed("refresh")
 def run(
     runner: Runner, crawl_dir: CrawlDir, config: Config, options: RefreshOptions, clock: Clock
-) -> RefreshResult:
+) -> CrawlDbUpdate:
     """Makes the matching URLs due now and publishes a new snapshot of the CrawlDb, if any was not
     due before; a dry run takes no lock and leaves everything as it is."""
     report = Report("refresh", clock.now_ms(), config.digest(), asdict(options))
@@ -67,36 +59,19 @@ def run(
     work = _Refresh(runner, crawl_dir, config, options, patterns, report)
     if options.dry_run:
         base = crawl_dir.reading(lambda state: work.count(state, clock).base)
-        return RefreshResult(base, report, _remarks(crawl_dir, patterns, report), None)
-    with crawl_dir.writing_crawldb(
-        "refresh", config, clock, steal_lock=options.steal_lock
-    ) as transaction:
+        return CrawlDbUpdate(base, report, None, _remarks(crawl_dir, patterns, report))
+    with crawldb_writer(crawl_dir, config, clock, report, steal_lock=options.steal_lock) as writer:
         base = crawl_dir.require_crawldb()
         first_pass = work.count(base, clock)
         remarks = _remarks(crawl_dir, patterns, report)
-        snapshot = base
-        if report.counters[RefreshOutcome.MADE_DUE.value]:
-            target = crawldb_target(transaction.folder, transaction.place, config)
-            changed = [
-                task
-                for task, result in zip(first_pass.tasks, first_pass.results, strict=True)
-                if result.counters[RefreshOutcome.MADE_DUE.value]
-            ]
-            with timed(report, "write", clock):
-                written = first_pass.listed_urls.run(
-                    partial(refresh_slice, first_pass.job, target),
-                    [(task.number, task) for task in changed],
-                    "refresh: write",
-                )
-            report.finished_ms = clock.now_ms()
-            files = {task.number: each for task, each in zip(changed, written, strict=True)}
-            snapshot = transaction.publish(
-                first_pass.slices.files_after(files),
-                report,
-                buckets=base.buckets,
-                keep=config[CRAWLDB_SNAPSHOTS_KEEP],
+        if not first_pass.changed:
+            return CrawlDbUpdate(base, report, writer.transaction.lock.took_over, remarks)
+        refresh = partial(refresh_slice, first_pass.job, writer.target)
+        with timed(report, "write", clock):
+            files = writer.rewrite(
+                first_pass.listed_urls, refresh, first_pass.changed, "refresh: write"
             )
-        return RefreshResult(snapshot, report, remarks, transaction.lock.took_over)
+        return writer.publish(files, remarks=remarks)
 
 
 @dataclass(frozen=True)
@@ -104,12 +79,10 @@ class _FirstPass:
     """A state of the CrawlDb, counted: which slices have URLs to be made due."""
 
     base: Snapshot
-    slices: Slices
     job: RefreshJob
     listed_urls: Exchange[Any]
     """The URLs on lists of unfinished segments, at their slices."""
-    tasks: Sequence[Slice]
-    results: Sequence[RefreshTaskResult]
+    changed: list[Slice]
 
 
 @dataclass(frozen=True)
@@ -144,9 +117,7 @@ class _Refresh:
                 "refresh: lists of unfinished segments",
                 rows=sum(task.rows for task in tasks),
             )
-            results = listed_urls.run(
-                partial(count_slice, job), [(task.number, task) for task in tasks], "refresh: match"
-            )
+            results = listed_urls.run(partial(count_slice, job), by_number(tasks), "refresh: match")
         for result in results:
             report.counters += result.counters
         report.details["patterns"] = {
@@ -154,7 +125,8 @@ class _Refresh:
             for place, pattern in enumerate(self.patterns)
         }
         report.finished_ms = clock.now_ms()
-        return _FirstPass(base, slices, job, listed_urls, tasks, results)
+        made_due = [result.counters[RefreshOutcome.MADE_DUE.value] for result in results]
+        return _FirstPass(base, job, listed_urls, list(compress(tasks, made_due)))
 
     def _buckets(self, count: int) -> frozenset[int]:
         """The buckets that may have such URLs: those of the hosts, where all patterns name one."""

@@ -22,8 +22,7 @@ from crawl.phases.generate.tasks.unfinished import LISTED
 from crawl.phases.refresh.rules import RefreshOutcome, UrlPattern
 from crawl.storage.folder import Folder
 from crawl.storage.layout import encoded
-from crawl.storage.manifest import BucketFile
-from crawl.tables.bucket_files import BucketTarget, stored_groups, write_bucket
+from crawl.tables.bucket_files import BucketTarget, WrittenBucket, stored_groups, write_bucket
 from crawl.tables.exchange import Received
 from crawl.tables.slices import Slice
 
@@ -50,19 +49,6 @@ class RefreshTaskResult:
     """Records for each pattern; one may count for several."""
 
 
-@dataclass(frozen=True)
-class _Decisions:
-    """What becomes of the rows of a table."""
-
-    by_pattern: tuple[Mask, ...]
-    matched: Mask
-    outcomes: dict[RefreshOutcome, Mask]
-
-    @property
-    def made_due(self) -> Mask:
-        return self.outcomes[RefreshOutcome.MADE_DUE]
-
-
 def count_slice(job: RefreshJob, base: Slice, received: Received) -> RefreshTaskResult:
     """Counts what would become of the records of a slice; nothing is written. Received are the URLs
     on lists of unfinished segments."""
@@ -73,12 +59,12 @@ def count_slice(job: RefreshJob, base: Slice, received: Received) -> RefreshTask
     listed = received.rows(LISTED)["url"]
     for rows in stored_groups(job.crawldb, base.files, columns):
         counters["records"] += rows.num_rows
-        found = _decide(job, rows, listed, counters)
-        matched += [int(np.count_nonzero(mask)) for mask in found.by_pattern]
-        counters["matched"] += int(np.count_nonzero(found.matched))
-        for outcome, mask in found.outcomes.items():
+        by_pattern, outcomes = _decide(job, rows, listed, counters)
+        matched += by_pattern.sum(axis=1)
+        counters["matched"] += int(np.count_nonzero(by_pattern.any(axis=0)))
+        for outcome, mask in outcomes.items():
             counters[outcome.value] += int(np.count_nonzero(mask))
-        statuses = rows["status"].to_numpy()[found.made_due]
+        statuses = rows["status"].to_numpy()[outcomes[RefreshOutcome.MADE_DUE]]
         for status, count in zip(*np.unique(statuses, return_counts=True), strict=True):
             counters[f"{RefreshOutcome.MADE_DUE}.{status_label(int(status))}"] += int(count)
     return RefreshTaskResult(+counters, tuple(matched.tolist()))
@@ -86,15 +72,16 @@ def count_slice(job: RefreshJob, base: Slice, received: Received) -> RefreshTask
 
 def refresh_slice(
     job: RefreshJob, target: BucketTarget, base: Slice, received: Received
-) -> tuple[BucketFile, ...]:
+) -> WrittenBucket:
     """Writes a slice with the matching records due now."""
-    return write_bucket(target, base.bucket, _refreshed(job, base, received), base.rows)
+    rows = _refreshed(job, base, received)
+    return WrittenBucket(write_bucket(target, base.bucket, rows, base.rows), Counters())
 
 
 def _refreshed(job: RefreshJob, base: Slice, received: Received) -> Iterator[pa.Table]:
     listed = received.rows(LISTED)["url"]
     for rows in stored_groups(job.crawldb, base.files):
-        made = _decide(job, rows, listed, Counters()).made_due
+        made = _decide(job, rows, listed, Counters())[1][RefreshOutcome.MADE_DUE]
         now = pa.scalar(job.selection.now_ms, TIMESTAMP)
         rows = _with(rows, "fetch_time", made, now)
         # whoever asks for a page anew gives it all its tries
@@ -109,40 +96,35 @@ def _with(rows: pa.Table, name: str, made: Mask, value: pa.Scalar[Any]) -> pa.Ta
 
 def _decide(
     job: RefreshJob, rows: pa.Table, listed: pa.ChunkedArray[Any], counters: Counters
-) -> _Decisions:
-    """`refresh_outcome` of every row that matches."""
-    by_pattern = tuple(_matching(pattern, rows) for pattern in job.patterns)
-    nothing = np.zeros(rows.num_rows, dtype=bool)
-    matched: Mask = np.logical_or.reduce([nothing, *by_pattern])
+) -> tuple[Mask, dict[RefreshOutcome, Mask]]:
+    """The rows that each pattern means, and `refresh_outcome` of every row that any does."""
+    by_pattern = np.array([_matching(pattern, rows) for pattern in job.patterns])
+    matched: Mask = np.logical_or.reduce(by_pattern)
     if not matched.any():
-        return _Decisions(by_pattern, matched, dict.fromkeys(RefreshOutcome, nothing))
+        return by_pattern, dict.fromkeys(RefreshOutcome, matched)
     selection = job.selection
     gone = matched & (rows["status"].to_numpy() == int(Status.DB_GONE)) & (not job.with_gone)
-    left = matched & ~gone
-    on_list = left & is_reserved(selection, rows)
+    rest = matched & ~gone
+    on_list = rest & is_reserved(selection, rows)
     if len(listed):
-        on_list |= left & as_mask(pc.is_in(rows["url"], value_set=listed))
-    left &= ~on_list
-    due = left & as_mask(selection.schedule.due(rows, selection.now_ms, counters))
-    return _Decisions(
-        by_pattern,
-        matched,
-        {
-            RefreshOutcome.MADE_DUE: left & ~due,
-            RefreshOutcome.ALREADY_DUE: due,
-            RefreshOutcome.GONE: gone,
-            RefreshOutcome.ON_FETCH_LIST: on_list,
-        },
-    )
+        on_list |= rest & as_mask(pc.is_in(rows["url"], value_set=listed))
+    rest &= ~on_list
+    due = rest & as_mask(selection.schedule.due(rows, selection.now_ms, counters))
+    return by_pattern, {
+        RefreshOutcome.MADE_DUE: rest & ~due,
+        RefreshOutcome.ALREADY_DUE: due,
+        RefreshOutcome.GONE: gone,
+        RefreshOutcome.ON_FETCH_LIST: on_list,
+    }
 
 
 def _matching(pattern: UrlPattern, rows: pa.Table) -> Mask:
     """The rows that a pattern means; hosts, of which there are few, are asked once each."""
-    found = np.ones(rows.num_rows, dtype=bool)
+    mask = np.ones(rows.num_rows, dtype=bool)
     if pattern.host_regex:
         hosts = encoded(rows["host"])
         names = as_mask(pc.match_substring_regex(hosts.dictionary, pattern.host_regex))
-        found = names[hosts.indices.to_numpy()]
-    if pattern.url_regex and found.any():
-        found = found & as_mask(pc.match_substring_regex(rows["url"], pattern.url_regex))
-    return found
+        mask = names[hosts.indices.to_numpy()]
+    if pattern.url_regex and mask.any():
+        mask = mask & as_mask(pc.match_substring_regex(rows["url"], pattern.url_regex))
+    return mask

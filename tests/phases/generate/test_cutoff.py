@@ -4,8 +4,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawl.phases.generate.tasks.arrays import Keys
 from crawl.phases.generate.tasks.cutoff import Bracket, next_step, settle_cuts, summarize
-from crawl.phases.generate.tasks.ranking import Cut, Keys
+from crawl.phases.generate.tasks.ranking import Cut
 
 KEYS = st.integers(0, 50) | st.sampled_from([0, 7, 2**64 - 1])
 SHARDS = st.lists(st.lists(KEYS, max_size=40), min_size=1, max_size=6)

@@ -54,14 +54,16 @@ def test_copies_are_found_and_nothing_else(found: mirrors.MirrorsResult) -> None
 
 def test_rules_are_read_by_the_normalizers(found: mirrors.MirrorsResult, tmp_path: Path) -> None:
     hosts, protocols = tmp_path / "host-urlnormalizer.txt", tmp_path / "protocols.txt"
-    assert mirrors.write_host_rules(str(hosts), found, SystemClock()) == 2
-    assert mirrors.write_scheme_rules(str(protocols), found, SystemClock()) == 1
+    assert mirrors.write_rules("hosts", str(hosts), found, SystemClock()) == 2
+    assert mirrors.write_rules("protocols", str(protocols), found, SystemClock()) == 1
     config = load(conf=str(tmp_path))
     host, protocol = HostURLNormalizer(config), ProtocolURLNormalizer(config)
     assert host.normalize("http://copy.org/x", Scope.DEFAULT) == "http://b.test/x"
     assert protocol.normalize("http://a.test/x", Scope.DEFAULT) == "https://a.test/x"
     # what is no longer met stays
-    assert mirrors.write_host_rules(str(hosts), mirrors.MirrorsResult(0, []), SystemClock()) == 2
+    assert (
+        mirrors.write_rules("hosts", str(hosts), mirrors.MirrorsResult(0, []), SystemClock()) == 2
+    )
 
 
 def test_large_sites_are_compared_by_a_sample(
@@ -79,7 +81,7 @@ def test_nobodys_own_rules_are_overwritten(tmp_path: Path) -> None:
     own = tmp_path / "own.txt"
     own.write_text("a.test b.test\n")
     with pytest.raises(UsageError, match="is not a file that `crawl mirrors` wrote"):
-        mirrors.check_files(None, str(own))
+        mirrors.check_files(str(own))
     with pytest.raises(UsageError, match="need a file each"):
         mirrors.check_files(str(tmp_path / "one.txt"), f"{tmp_path}/one.txt")
 
@@ -88,7 +90,7 @@ def test_a_learnt_file_that_was_cut_is_one_line_before_any_work(
     tmp_path: Path, found: mirrors.MirrorsResult
 ) -> None:
     file = tmp_path / "hosts.txt"
-    mirrors.write_host_rules(str(file), found, SystemClock())
+    mirrors.write_rules("hosts", str(file), found, SystemClock())
     file.write_text(file.read_text().rpartition(" ")[0])
     with pytest.raises(ConfigError, match=r"hosts\.txt:\d+: expected a host and what stands"):
-        mirrors.check_files(str(file), None)
+        mirrors.check_files(str(file))

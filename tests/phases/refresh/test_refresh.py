@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from crawl.config import Config
+from crawl.driver.crawldb_writer import CrawlDbUpdate
 from crawl.errors import NoSnapshot, NothingToDo, UsageError
 from crawl.model.datum import GENERATE_TIME_KEY, CrawlDatum
 from crawl.model.hosts import HostState
@@ -21,7 +22,6 @@ from crawl.phases.rebucket.options import RebucketOptions
 from crawl.phases.refresh import run as refresh
 from crawl.phases.refresh.options import RefreshOptions
 from crawl.phases.refresh.rules import parse_pattern, refresh_outcome
-from crawl.phases.refresh.run import RefreshResult
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
@@ -35,7 +35,7 @@ from tests.phases.made import DAY, NOW, datum, make_crawldb, records_of, urls_of
 LATER = NOW + DAY
 
 
-def run(directory: CrawlDir, *patterns: str, runner: Any = None, **options: Any) -> RefreshResult:
+def run(directory: CrawlDir, *patterns: str, runner: Any = None, **options: Any) -> CrawlDbUpdate:
     settings = options.pop("settings", {})
     return refresh.run(
         runner or InProcess(),

@@ -11,12 +11,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.counters import Counters
 from crawl.phases.dedup.tasks.groups import find_groups
-from crawl.phases.dedup.tasks.keys import GroupKeys, Keys, Numbers, mixed, schema_of
+from crawl.phases.dedup.tasks.keys import GroupKeys, Keys, Numbers, Places, mixed, schema_of
 from crawl.phases.dedup.tasks.pairs import NearPair
 from crawl.phases.dedup.tasks.records import DedupJob, read_records, slices_and_rows
 from crawl.storage.folder import Folder
@@ -148,8 +147,8 @@ def large_star(job: ComponentsJob, destination: int, received: Received, outbox:
     for table in received.batches(EDGES):
         node, other = table["node"].to_numpy(), table["other"].to_numpy()
         greater = other > node
-        known = least[np.searchsorted(nodes, node[greater])]
-        _send(job, other[greater], known, outbox)
+        minima = least[np.searchsorted(nodes, node[greater])]
+        _send(job, other[greater], minima, outbox)
 
 
 def small_star(job: ComponentsJob, destination: int, received: Received, outbox: Outbox) -> int:
@@ -160,9 +159,9 @@ def small_star(job: ComponentsJob, destination: int, received: Received, outbox:
     total = _send_both(job, nodes[inner], least[inner], outbox)
     for table in received.batches(EDGES):
         node, other = table["node"].to_numpy(), table["other"].to_numpy()
-        known = least[np.searchsorted(nodes, node)]
-        further = other != known
-        total += _send_both(job, other[further], known[further], outbox)
+        minima = least[np.searchsorted(nodes, node)]
+        further = other != minima
+        total += _send_both(job, other[further], minima[further], outbox)
     return total % (1 << 64)
 
 
@@ -195,8 +194,8 @@ def _with_neighbours(
 ) -> tuple[Numbers, Numbers]:
     ones = [table["node"].to_numpy() for table in tables]
     others = [table["other"].to_numpy() for table in tables]
-    known = [np.minimum(one, other) for one, other in zip(ones, others, strict=True)]
-    node, value = np.concatenate([nodes, *ones]), np.concatenate([least, *known])
+    minima = [np.minimum(one, other) for one, other in zip(ones, others, strict=True)]
+    node, value = np.concatenate([nodes, *ones]), np.concatenate([least, *minima])
     if not len(node):
         return nodes, least
     order = np.argsort(node, kind="stable")
@@ -217,6 +216,6 @@ def _send_both(job: ComponentsJob, nodes: Numbers, others: Numbers, outbox: Outb
     return int(mixed(numbers).sum(dtype=np.uint64))
 
 
-def _destinations(job: ComponentsJob, nodes: Numbers) -> npt.NDArray[np.int32]:
+def _destinations(job: ComponentsJob, nodes: Numbers) -> Places:
     numbers = mixed(nodes.astype(np.uint64), np.uint64(11))
     return (numbers % np.uint64(job.destinations)).astype(np.int32)

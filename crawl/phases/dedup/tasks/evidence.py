@@ -103,7 +103,7 @@ class EvidenceTaskResult:
     edges: str | None
     named: str | None
     counters: Counters
-    known: int = 0
+    known_count: int = 0
     """How often something was named that the slice has."""
 
 
@@ -202,7 +202,7 @@ def find_named(job: EvidenceJob, base: Slice, received: Received) -> EvidenceTas
     nodes = records.nodes()
     none = np.zeros(0, np.int64)
     ones, others, named = [none], [none], [none]
-    known = 0
+    known_count = 0
     for each in NewRows.received(received, NAMINGS, "url").ranges():
         rows = each.rows.sort_by("url").combine_chunks()
         codes: Any = rows["url"].combine_chunks().dictionary_encode()
@@ -216,14 +216,14 @@ def find_named(job: EvidenceJob, base: Slice, received: Received) -> EvidenceTas
         same = scopes[target] == scope
         counters[f"{job.name}_of_other_groups"] += int((~same).sum())
         pages, target = pages[same], target[same]
-        known += int(fits.sum())
+        known_count += int(fits.sum())
         ones.append(pages)
         others.append(nodes_of(records, nodes, ids[target]))
         if job.line == CANONICAL:
             named.append(np.unique(ids[target]))
     edges = write_edges(job.scratch, np.concatenate(ones), np.concatenate(others))
-    found = np.intersect1d(np.concatenate(named), records.ids)
-    return EvidenceTaskResult(edges, write_named(job.scratch, found), +counters, known)
+    named_ids = np.intersect1d(np.concatenate(named), records.ids)
+    return EvidenceTaskResult(edges, write_named(job.scratch, named_ids), +counters, known_count)
 
 
 def nodes_of(records: SliceRecords, nodes: Numbers, ids: Numbers) -> Numbers:

@@ -33,18 +33,18 @@ class Groups:
 
     def best(self, ranks: Sequence[npt.NDArray[Any]]) -> Numbers:
         """Which of `places` is the best of each group; in the last column no two are alike."""
-        left = np.arange(len(self.places))
+        places = np.arange(len(self.places))
         group = self.numbers
         for rank in ranks:
-            if len(left) == len(self.starts):
+            if len(places) == len(self.starts):
                 break
-            values = rank[self.places[left]]
+            values = rank[self.places[places]]
             starts = np.flatnonzero(np.diff(group, prepend=-1))
             least = np.minimum.reduceat(values, starts)
-            kept = values == least[group]
-            left, group = left[kept], group[kept]
-        assert len(left) == len(self.starts)
-        return left
+            is_least = values == least[group]
+            places, group = places[is_least], group[is_least]
+        assert len(places) == len(self.starts)
+        return places
 
 
 def find_groups(keys: GroupKeys) -> Groups:

@@ -21,6 +21,11 @@ from crawl.urls.domains import registered_domain
 
 Keys = npt.NDArray[np.uint64]
 Numbers = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+Bytes = npt.NDArray[np.uint8]
+Hashes = npt.NDArray[np.uint32]
+Places = npt.NDArray[np.int32]
+"""Numbers of slices, destinations and rows."""
 
 _DIGEST = 16
 RANK_TYPES = {8: pa.int8(), 32: pa.int32(), 64: pa.int64()}
@@ -35,10 +40,10 @@ def schema_of(**columns: pa.DataType) -> pa.Schema:
 
 def mixed(values: Keys, seed: np.uint64 = _ZERO) -> Keys:
     """Numbers whose every bit depends on all bits of the given ones (SplitMix64)."""
-    found: Keys = values + seed + _LANES[0]
-    found = (found ^ (found >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    found = (found ^ (found >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return found ^ (found >> np.uint64(31))
+    bits: Keys = values + seed + _LANES[0]
+    bits = (bits ^ (bits >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    bits = (bits ^ (bits >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return bits ^ (bits >> np.uint64(31))
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +60,7 @@ class GroupKeys:
     def take(self, rows: npt.NDArray[Any]) -> GroupKeys:
         return GroupKeys(self.high[rows], self.low[rows])
 
-    def destinations(self, count: int) -> npt.NDArray[np.int32]:
+    def destinations(self, count: int) -> Places:
         """Which of so many destinations works on each group."""
         return (mixed(self.high ^ self.low) % np.uint64(count)).astype(np.int32)
 
@@ -87,7 +92,7 @@ def _digest(signature: bytes) -> bytes:
     return hashlib.blake2b(signature, digest_size=_DIGEST).digest()
 
 
-def _bytes_of(column: pa.Array[Any]) -> npt.NDArray[np.uint8]:
+def _bytes_of(column: pa.Array[Any]) -> Bytes:
     return column_bytes(cast("Any", column.cast(pa.binary()))).data.copy()
 
 
@@ -108,7 +113,7 @@ def _numbers(hosts: pa.Array[Any] | pa.ChunkedArray[Any], *, by_domain: bool) ->
     names: list[Any] = codes.dictionary.to_pylist()
     named = [registered_domain(name) for name in names] if by_domain else names
     numbers = np.array([number_of(name) for name in named], dtype=np.uint64)
-    indices: npt.NDArray[np.int32] = codes.indices.to_numpy(zero_copy_only=False)
+    indices: Places = codes.indices.to_numpy(zero_copy_only=False)
     return numbers[indices]
 
 
@@ -117,9 +122,7 @@ def rank_type(name: str) -> pa.DataType:
     return RANK_TYPES[COMPARED[name].bits]
 
 
-def ranks_of(
-    name: str, rows: pa.Table, evidence: Mapping[str, npt.NDArray[np.bool_]]
-) -> npt.NDArray[Any]:
+def ranks_of(name: str, rows: pa.Table, evidence: Mapping[str, Mask]) -> npt.NDArray[Any]:
     """The rank of each record by a line of the table: the least survives. `evidence`: by its line,
     whether it speaks of the record."""
     values: npt.NDArray[Any]
@@ -137,14 +140,14 @@ def ranks_of(
     return ~values if COMPARED[name].survivor is Survivor.GREATER else values
 
 
-def _ordered_bits(scores: npt.NDArray[np.float32]) -> npt.NDArray[np.int32]:
+def _ordered_bits(scores: npt.NDArray[np.float32]) -> Places:
     """Whole numbers in the order of the scores; what is no number comes first."""
     plain = np.where(np.isnan(scores), np.float32("-inf"), scores) + np.float32(0)
     bits = plain.astype(np.float32).view(np.int32)
     return np.where(bits < 0, bits ^ np.int32(0x7FFFFFFF), bits)
 
 
-def decoded_lengths(urls: pa.Array[Any]) -> npt.NDArray[np.int32]:
+def decoded_lengths(urls: pa.Array[Any]) -> Places:
     """The characters of each URL, percent-encoded ones counted as what they stand for."""
     column = column_bytes(urls)
     lengths = np.diff(column.offsets).astype(np.int64)

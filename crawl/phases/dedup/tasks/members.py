@@ -49,18 +49,18 @@ class WantedGroups:
 
 
 def send_members(
-    wanted: WantedGroups, job: DedupJob, task: DedupTask, received: Received, outbox: Outbox
+    groups: WantedGroups, job: DedupJob, task: DedupTask, received: Received, outbox: Outbox
 ) -> None:
     """Sends a few URLs of a slice for each of the groups."""
     records = clustered_records(job, task, received, Counters())
-    places, numbers = wanted.among(records.keys)
+    places, numbers = groups.among(records.keys)
     ids = records.ids[places]
     order = np.lexsort((ids, numbers))
     ids, numbers = ids[order], numbers[order]
     begins = np.flatnonzero(np.diff(numbers, prepend=-1))
     within = np.arange(len(ids)) - np.repeat(begins, np.diff(begins, append=len(ids)))
-    kept = (within <= wanted.most_urls) | (ids == wanted.survivors[numbers])
-    ids, numbers = ids[kept], numbers[kept]
+    is_named = (within <= groups.most_urls) | (ids == groups.survivors[numbers])
+    ids, numbers = ids[is_named], numbers[is_named]
     by_row = np.argsort(ids)
     ids, numbers = ids[by_row], numbers[by_row]
     _, rows = slices_and_rows(ids)
@@ -71,13 +71,13 @@ def send_members(
 
 def urls_at(job: DedupJob, base: Slice, rows: Any) -> pa.ChunkedArray[Any]:
     """The URLs of rising rows of a slice."""
-    found: list[Any] = []
+    chunks: list[Any] = []
     first = 0
     for group in stored_groups(job.crawldb, base.files, ["url"]):
         begin, end = np.searchsorted(rows, [first, first + group.num_rows])
-        found += group["url"].take(pa.array(rows[begin:end] - first)).chunks
+        chunks += group["url"].take(pa.array(rows[begin:end] - first)).chunks
         first += group.num_rows
-    return pa.chunked_array(found, pa.string())
+    return pa.chunked_array(chunks, pa.string())
 
 
 def gather_members(
@@ -90,14 +90,14 @@ def gather_members(
     survivors: dict[int, str] = {}
     others: dict[int, list[str]] = {}
     for number, row, url in zip(numbers, ids, strings(rows["url"]), strict=True):
-        kept = others.setdefault(number, [])
+        urls = others.setdefault(number, [])
         if row == groups[number].survivor:
             survivors[number] = url
-        elif len(kept) < most_urls:
-            kept.append(url)
-    found = []
-    for number, kept in others.items():
+        elif len(urls) < most_urls:
+            urls.append(url)
+    result = []
+    for number, urls in others.items():
         size = groups[number].size
-        left_out = size - 1 - len(kept)
-        found.append((number, DuplicateGroup(size, survivors[number], tuple(kept), left_out)))
-    return found
+        left_out = size - 1 - len(urls)
+        result.append((number, DuplicateGroup(size, survivors[number], tuple(urls), left_out)))
+    return result

@@ -10,7 +10,6 @@ from math import comb
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -20,8 +19,10 @@ from crawl.phases.dedup.rules import Measure, Nearness
 from crawl.phases.dedup.tasks.components import GatheredEdges, LinkTaskResult, write_stars
 from crawl.phases.dedup.tasks.groups import find_groups
 from crawl.phases.dedup.tasks.keys import (
+    Bytes,
     GroupKeys,
     Keys,
+    Mask,
     Numbers,
     group_numbers,
     host_numbers,
@@ -40,7 +41,7 @@ from crawl.phases.dedup.tasks.sketches import (
     sketch_bytes,
     without_templates,
 )
-from crawl.phases.dedup.tasks.stars import NearJob, SketchedTexts
+from crawl.phases.dedup.tasks.stars import NearJob, sketched_texts
 from crawl.storage.row_files import write_rows
 from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.ranges import NewRows
@@ -83,8 +84,8 @@ def send_bands(job: NearJob, base: Slice, received: Received, outbox: Outbox) ->
     for each in NewRows.received(received, SAMPLES, "url").ranges():
         subjects = Subjects.of(each.rows)
         rows = latest(each.rows.filter(each.rows["sample"].is_valid()))
-        found, ids, groups = located(job.dedup, base, rows["url"].combine_chunks())
-        rows = rows.take(found)
+        places, ids, groups = located(job.dedup, base, rows["url"].combine_chunks())
+        rows = rows.take(places)
         node = nodes[np.searchsorted(records.ids, ids)]
         _, first = np.unique(node, return_index=True)
         first = np.sort(first[~np.isin(node[first], taken)])
@@ -96,8 +97,8 @@ def send_bands(job: NearJob, base: Slice, received: Received, outbox: Outbox) ->
         urls = rows["url"].combine_chunks()
         samples = _unpacked(rows["sample"].combine_chunks(), rows["size"].to_numpy())
         own = without_templates(samples, host_numbers(hosts_of(urls)))
-        texts = SketchedTexts.of(node[first], samples, own, rows["heading"].to_numpy())
-        files.append(write_rows(job.scratch, "sketched", texts.table))
+        texts = sketched_texts(node[first], samples, own, rows["heading"].to_numpy())
+        files.append(write_rows(job.scratch, "sketched", texts))
         values = minima(own)
         scope = groups[first] ^ mixed(subjects.at(urls))
         _send_keys(job, band_keys(values), node[first], sketch_bytes(values), scope, outbox)
@@ -109,20 +110,17 @@ def located(
 ) -> tuple[Numbers, Numbers, Keys]:
     """Which of the URLs the slice has as pages, or with one of the statuses, by URL: their places,
     ids and groups."""
-    places, ids, groups = [], [], []
+    none = np.zeros(0, np.int64)
+    parts = [(none, none, none.astype(np.uint64))]
     columns = ["url", "host", "status", "signature"]
     for numbers, rows in comparable_groups(job, base, columns, Counters(), also):
         at: Any = pc.index_in(cast("Any", rows["url"]), value_set=urls)
-        known = at.is_valid().to_numpy()
-        places.append(at.drop_null().to_numpy().astype(np.int64))
-        ids.append(node_ids(base.number, numbers[known]))
-        groups.append(group_numbers(rows["host"], job.grouping)[known])
-    none = np.zeros(0, np.int64)
-    return (
-        np.concatenate([none, *places]),
-        np.concatenate([none, *ids]),
-        np.concatenate([none.astype(np.uint64), *groups]),
-    )
+        is_here = at.is_valid().to_numpy()
+        groups = group_numbers(rows["host"], job.grouping)[is_here]
+        places = at.drop_null().to_numpy().astype(np.int64)
+        parts.append((places, node_ids(base.number, numbers[is_here]), groups))
+    places, ids, groups = zip(*parts, strict=True)
+    return np.concatenate(places), np.concatenate(ids), np.concatenate(groups)
 
 
 def _unpacked(column: pa.Array[Any], sizes: Numbers) -> Samples:
@@ -147,16 +145,16 @@ def _send_fingerprints(
         sizes = pc.fill_null(pc.binary_length(signatures), 0).to_numpy()
         mine = node_ids(base.number, numbers)
         node = nodes[np.searchsorted(ids, mine)]
-        chosen = (sizes == _FINGERPRINT) & (node == mine)
+        is_compared = (sizes == _FINGERPRINT) & (node == mine)
         counters["records_without_simhash"] += int((sizes != _FINGERPRINT).sum())
-        if not chosen.any():
+        if not is_compared.any():
             continue
-        counters["simhashes_compared"] += int(chosen.sum())
-        raw = column_bytes(signatures.filter(pa.array(chosen))).data.reshape(-1, _FINGERPRINT)
+        counters["simhashes_compared"] += int(is_compared.sum())
+        raw = column_bytes(signatures.filter(pa.array(is_compared))).data.reshape(-1, _FINGERPRINT)
         groups = group_numbers(rows["host"], job.dedup.grouping) ^ mixed(subjects.at(rows["url"]))
-        groups = groups[chosen]
+        groups = groups[is_compared]
         keys = fingerprint_keys(raw.view(np.uint64).reshape(-1), job.nearness.bits, job.expected)
-        _send_keys(job, keys, node[chosen], raw, groups, outbox)
+        _send_keys(job, keys, node[is_compared], raw, groups, outbox)
 
 
 def fingerprint_keys(values: Keys, most: int, expected: int) -> Keys:
@@ -183,12 +181,7 @@ _MAX_TABLES = 56
 
 
 def _send_keys(
-    job: NearJob,
-    keys: Keys,
-    ids: Numbers,
-    sketches: npt.NDArray[np.uint8],
-    groups: Keys,
-    outbox: Outbox,
+    job: NearJob, keys: Keys, ids: Numbers, sketches: Bytes, groups: Keys, outbox: Outbox
 ) -> None:
     kind = bands_of(job.nearness)
     width = sketches.shape[1]
@@ -212,11 +205,8 @@ def link_near(job: NearJob, destination: int, received: Received) -> LinkTaskRes
     column: Any = rows["sketch"].combine_chunks()
     width = WIDTH if job.nearness.measure is Measure.JACCARD else _FINGERPRINT
     raw = column.buffers()[1]
-    sketches = (
-        np.frombuffer(raw, np.uint8)[column.offset * width :][: len(ids) * width]
-        if len(ids)
-        else np.zeros(0, np.uint8)
-    ).reshape(-1, width)
+    sketches = np.frombuffer(raw or b"", np.uint8)[column.offset * width :][: len(ids) * width]
+    sketches = sketches.reshape(-1, width)
     groups = find_groups(GroupKeys(keys, np.zeros(len(keys), np.uint64)))
     edges = GatheredEdges()
     doubtful = DoubtfulPairs(job.doubtful if job.nearness.measure is Measure.HAMMING else 0)
@@ -232,9 +222,7 @@ def link_near(job: NearJob, destination: int, received: Received) -> LinkTaskRes
     return LinkTaskResult(file, +counters, len(nodes), doubtful.pairs())
 
 
-def is_near(
-    nearness: Nearness, ones: npt.NDArray[np.uint8], others: npt.NDArray[np.uint8]
-) -> npt.NDArray[np.bool_]:
+def is_near(nearness: Nearness, ones: Bytes, others: Bytes) -> Mask:
     """Whether each two sketches are near; of texts, whether they may be: sketches are known to be
     wrong by as much, and samples decide (`stars.py`)."""
     if nearness.measure is Measure.JACCARD:
@@ -242,7 +230,6 @@ def is_near(
     return _bits(ones, others) <= nearness.bits
 
 
-def _bits(ones: npt.NDArray[np.uint8], others: npt.NDArray[np.uint8]) -> Numbers:
+def _bits(ones: Bytes, others: Bytes) -> Numbers:
     """In how many bits fingerprints differ."""
-    different: Numbers = np.bitwise_count(ones ^ others).sum(axis=1)
-    return different
+    return np.asarray(np.bitwise_count(ones ^ others).sum(axis=1))

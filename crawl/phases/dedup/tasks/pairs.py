@@ -12,16 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from crawl.phases.dedup.tasks.groups import Groups
-from crawl.phases.dedup.tasks.keys import Numbers
+from crawl.phases.dedup.tasks.keys import Bytes, Numbers
 
 _ALL_PAIRS = 24
 """Records under one key of which each is compared with each."""
 PAIRS_AT_ONCE = 1 << 18
 
 
-def pairs_to_compare(
-    groups: Groups, sketches: npt.NDArray[np.uint8]
-) -> Iterator[tuple[Numbers, Numbers]]:
+def pairs_to_compare(groups: Groups, sketches: Bytes) -> Iterator[tuple[Numbers, Numbers]]:
     """The pairs to compare: of few records all, of many each with the first and the next in the
     order of their sketches."""
     sizes = groups.sizes
@@ -37,7 +35,7 @@ def pairs_to_compare(
 
 
 def _crowded(
-    groups: Groups, starts: Numbers, sizes: Numbers, sketches: npt.NDArray[np.uint8]
+    groups: Groups, starts: Numbers, sizes: Numbers, sketches: Bytes
 ) -> Iterator[tuple[Numbers, Numbers]]:
     """Of groups of many records, several groups in one step."""
     windows = (np.cumsum(sizes) - sizes) // PAIRS_AT_ONCE
@@ -71,7 +69,7 @@ class DoubtfulPairs:
 
     def __init__(self, most: int) -> None:
         self.most = most
-        self._found: list[NearPair] = []
+        self._pairs: list[NearPair] = []
 
     def add(self, similarities: npt.NDArray[Any], survivors: Numbers, others: Numbers) -> None:
         if not self.most:
@@ -80,16 +78,16 @@ class DoubtfulPairs:
         similarities, survivors, others = similarities[once], survivors[once], others[once]
         least = np.lexsort((others, survivors, similarities))[: self.most]
         columns = (similarities[least], survivors[least], others[least])
-        found = map(NearPair, *(column.tolist() for column in columns))
-        self.add_pairs(tuple(found))
+        pairs = map(NearPair, *(column.tolist() for column in columns))
+        self.add_pairs(tuple(pairs))
 
     def add_pairs(self, pairs: tuple[NearPair, ...]) -> None:
         """The same of pairs that others have found."""
-        every = {(each.survivor, each.other): each for each in (*self._found, *pairs)}
+        every = {(each.survivor, each.other): each for each in (*self._pairs, *pairs)}
         order = sorted(
             every.values(), key=lambda each: (each.similarity, each.survivor, each.other)
         )
-        self._found = order[: self.most]
+        self._pairs = order[: self.most]
 
     def pairs(self) -> tuple[NearPair, ...]:
-        return tuple(self._found)
+        return tuple(self._pairs)

@@ -109,8 +109,8 @@ class Subjects:
         """Those of pages; 0 for one without a title of its own."""
         if not len(self.keys):
             return np.zeros(len(urls), np.uint64)
-        known: Any = pc.index_in(cast("Any", urls), value_set=self.urls)
-        places = fill_null(known, -1).to_numpy(zero_copy_only=False)
+        indices: Any = pc.index_in(cast("Any", urls), value_set=self.urls)
+        places = fill_null(indices, -1).to_numpy(zero_copy_only=False)
         return np.where(places < 0, np.uint64(0), self.keys[places])
 
 

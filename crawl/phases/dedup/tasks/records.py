@@ -18,7 +18,9 @@ from crawl.phases.dedup.tasks.groups import find_groups
 from crawl.phases.dedup.tasks.keys import (
     GroupKeys,
     Keys,
+    Mask,
     Numbers,
+    Places,
     group_numbers,
     host_numbers,
     mixed,
@@ -41,7 +43,7 @@ def node_ids(slice_number: int, rows: Numbers) -> Numbers:
     return (np.int64(slice_number) << _ROW_BITS) | rows.astype(np.int64)
 
 
-def slices_and_rows(ids: Numbers) -> tuple[npt.NDArray[np.int32], npt.NDArray[np.int32]]:
+def slices_and_rows(ids: Numbers) -> tuple[Places, Places]:
     """The slice of each record, and its row there."""
     return (ids >> _ROW_BITS).astype(np.int32), (ids & ((1 << _ROW_BITS) - 1)).astype(np.int32)
 
@@ -65,7 +67,7 @@ class SliceRecords:
     ids: Numbers
     keys: GroupKeys
     hosts: Keys
-    marked: npt.NDArray[np.bool_]
+    marked: Mask
     """Whether the record is a duplicate now."""
     ranks: list[npt.NDArray[Any]]
     """By what is compared, in that order; the least survives."""
@@ -75,12 +77,12 @@ class SliceRecords:
 
     def nodes(self) -> Numbers:
         """The record that stands for each one among clusters: the slice's first of its key."""
-        found = self.ids.copy()
+        nodes = self.ids.copy()
         groups = find_groups(self.keys)
         if len(groups.places):
             first = np.minimum.reduceat(self.ids[groups.places], groups.starts)
-            found[groups.places] = first[groups.numbers]
-        return found
+            nodes[groups.places] = first[groups.numbers]
+        return nodes
 
     def in_clusters(self, nodes: Numbers, clusters: Numbers) -> SliceRecords:
         """The same with a cluster for a key, where the node that stands for a record has one."""
@@ -107,7 +109,7 @@ def read_records(
 ) -> SliceRecords:
     """The comparable records of a slice. `evidence`: by its line of the table, the ids of those
     that it speaks of."""
-    parts: list[SliceRecords] = []
+    parts: list[list[npt.NDArray[Any]]] = []
     for first, rows in comparable_groups(job, base, _COLUMNS, counters):
         ids = node_ids(base.number, first)
         signatures = rows["signature"].combine_chunks()
@@ -120,9 +122,20 @@ def read_records(
         }
         marked = rows["status"].to_numpy() == Status.DB_DUPLICATE
         ranks = [ranks_of(name, rows, spoken_of) for name in job.order]
-        parts.append(SliceRecords(ids, keys, host_numbers(rows["host"]), marked, ranks))
-    counters["records_compared"] += sum(map(len, parts))
-    return _joined(parts, job)
+        parts.append([ids, keys.high, keys.low, host_numbers(rows["host"]), marked, *ranks])
+    if not parts:
+        kinds = (
+            np.int64,
+            np.uint64,
+            np.uint64,
+            np.uint64,
+            np.bool_,
+            *(np.int64 for _ in job.order),
+        )
+        parts.append([np.zeros(0, kind) for kind in kinds])
+    ids, high, low, hosts, marked, *ranks = map(np.concatenate, zip(*parts, strict=True))
+    counters["records_compared"] += len(ids)
+    return SliceRecords(ids, GroupKeys(high, low), hosts, marked, ranks)
 
 
 def comparable_groups(
@@ -137,43 +150,22 @@ def comparable_groups(
                 status = group["status"].to_numpy()
                 pages = np.isin(status, COMPARABLE)
                 has_signature = group["signature"].is_valid().to_numpy()
-                chosen = pages & (has_signature | (status == Status.DB_DUPLICATE))
+                mask = pages & (has_signature | (status == Status.DB_DUPLICATE))
                 counters["records_without_signature"] += int((pages & ~has_signature).sum())
                 if also:
-                    chosen |= np.isin(status, also)
-                numbers = np.flatnonzero(chosen) + first
+                    mask |= np.isin(status, also)
+                numbers = np.flatnonzero(mask) + first
                 first += group.num_rows
                 if len(numbers):
-                    yield numbers, group if chosen.all() else group.filter(pa.array(chosen))
+                    yield numbers, group if mask.all() else group.filter(pa.array(mask))
 
 
-def _keys(signatures: pa.Array[Any], without: npt.NDArray[np.bool_], ids: Numbers) -> GroupKeys:
+def _keys(signatures: pa.Array[Any], without: Mask, ids: Numbers) -> GroupKeys:
     """A record without a signature is like no other."""
     if not without.any():
         return signature_keys(signatures)
     numbers = cast("Keys", ids.astype(np.uint64))
     keys = GroupKeys(mixed(numbers, _ALONE), mixed(numbers))
-    found = signature_keys(signatures.drop_null())
-    keys.high[~without], keys.low[~without] = found.high, found.low
+    with_signature = signature_keys(signatures.drop_null())
+    keys.high[~without], keys.low[~without] = with_signature.high, with_signature.low
     return keys
-
-
-def _joined(parts: list[SliceRecords], job: DedupJob) -> SliceRecords:
-    none = np.zeros(0, np.int64)
-
-    def column(values: list[npt.NDArray[Any]], kind: Any) -> npt.NDArray[Any]:
-        return np.concatenate(values) if values else none.astype(kind)
-
-    return SliceRecords(
-        column([part.ids for part in parts], np.int64),
-        GroupKeys(
-            column([part.keys.high for part in parts], np.uint64),
-            column([part.keys.low for part in parts], np.uint64),
-        ),
-        column([part.hosts for part in parts], np.uint64),
-        column([part.marked for part in parts], np.bool_),
-        [
-            column([part.ranks[place] for part in parts], np.int64)
-            for place in range(len(job.order))
-        ],
-    )

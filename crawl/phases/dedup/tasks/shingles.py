@@ -12,11 +12,10 @@ from functools import lru_cache
 from typing import Any, cast
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.phases.dedup.tasks.keys import Keys, Numbers, mixed
+from crawl.phases.dedup.tasks.keys import Hashes, Keys, Numbers, mixed
 from crawl.urls.columns import column_bytes
 
 SAMPLE = 512
@@ -41,7 +40,7 @@ _BYTE_NUMBERS = mixed(np.arange(256, dtype=np.uint64), np.uint64(77))
 class Samples:
     """Rising numbers of many texts, one text after the other."""
 
-    values: npt.NDArray[np.uint32]
+    values: Hashes
     offsets: Numbers
     """Where each text begins in `values`, and where the last one ends."""
     sizes: Numbers
@@ -61,7 +60,7 @@ def sample_texts(texts: pa.Array[Any]) -> Samples:
     short: Any = pc.binary_slice(cast("Any", texts.cast(pa.binary())), 0, _MAX_BYTES)
     lengths = np.diff(column_bytes(short).offsets)
     ends = np.flatnonzero(np.diff(np.cumsum(lengths) // _BATCH_BYTES, append=-1))
-    parts: list[npt.NDArray[np.uint32]] = []
+    parts: list[Hashes] = []
     counts: list[Numbers] = [np.zeros(0, np.int64)]
     begin = 0
     for end in (ends + 1).tolist():
@@ -74,17 +73,17 @@ def sample_texts(texts: pa.Array[Any]) -> Samples:
     return Samples(joined, np.append(0, np.cumsum(np.minimum(sizes, SAMPLE))), sizes)
 
 
-def _sampled(texts: pa.Array[Any]) -> tuple[npt.NDArray[np.uint32], Numbers]:
+def _sampled(texts: pa.Array[Any]) -> tuple[Hashes, Numbers]:
     """The samples of some texts, and how many shingles each has."""
     words, owner = _words(texts)
     shingles, owner = _shingled(words, owner)
-    found = np.unique(
+    numbers = np.unique(
         (owner.astype(np.uint64) << np.uint64(32)) | (mixed(shingles) >> np.uint64(32))
     )
-    owner = (found >> np.uint64(32)).astype(np.int64)
+    owner = (numbers >> np.uint64(32)).astype(np.int64)
     firsts = np.searchsorted(owner, np.arange(len(texts)))
-    kept = np.arange(len(found)) - firsts[owner] < SAMPLE
-    return found[kept].astype(np.uint32), np.bincount(owner, minlength=len(texts))
+    in_sample = np.arange(len(numbers)) - firsts[owner] < SAMPLE
+    return numbers[in_sample].astype(np.uint32), np.bincount(owner, minlength=len(texts))
 
 
 def _words(texts: pa.Array[Any]) -> tuple[Keys, Numbers]:
@@ -117,12 +116,12 @@ def _words(texts: pa.Array[Any]) -> tuple[Keys, Numbers]:
 
 @lru_cache(maxsize=2)
 def _powers(count: int) -> tuple[Keys, Keys]:
-    found = []
+    columns = []
     for base in (_BASE, _INVERSE):
         powers = np.full(count, base, np.uint64)
         powers[0] = 1
-        found.append(np.multiply.accumulate(powers))
-    return found[0], found[1]
+        columns.append(np.multiply.accumulate(powers))
+    return columns[0], columns[1]
 
 
 def _shingled(words: Keys, owner: Numbers) -> tuple[Keys, Numbers]:
@@ -133,8 +132,8 @@ def _shingled(words: Keys, owner: Numbers) -> tuple[Keys, Numbers]:
     at = np.arange(count)
     edges = np.searchsorted(owner, owner, side="right")
     firsts = np.searchsorted(owner, owner)
-    kept = (at + WORDS <= edges) | ((at == firsts) & (edges - firsts < WORDS))
-    at, edges = at[kept], edges[kept]
+    is_begin = (at + WORDS <= edges) | ((at == firsts) & (edges - firsts < WORDS))
+    at, edges = at[is_begin], edges[is_begin]
     shingles = np.zeros(len(at), np.uint64)
     for step in range(WORDS):
         inside = at + step < edges

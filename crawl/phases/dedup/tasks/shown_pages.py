@@ -33,14 +33,14 @@ def find_said(urls: tuple[str, ...], file: PartFile) -> dict[str, str]:
     """What a file says of some URLs: titles, or texts."""
     is_title = file.part == PARSE_DATA
     columns = ["url", "title"] if is_title else ["url", "text", "main_text"]
-    wanted: Any = pa.array(urls, pa.string())
-    found: dict[str, str] = {}
+    url_set: Any = pa.array(urls, pa.string())
+    texts_by_url: dict[str, str] = {}
     with open_table(file.folder, file.path) as source:
         for rows in each_group(source, columns):
             isin: Any = pc.is_in
-            rows = rows.filter(isin(rows["url"], value_set=wanted))
+            rows = rows.filter(isin(rows["url"], value_set=url_set))
             coalesce: Any = pc.coalesce
             texts = rows["title"] if is_title else coalesce(rows["main_text"], rows["text"])
             for url, text in zip(strings(rows["url"]), texts.to_pylist(), strict=True):
-                found[url] = (text or "")[:_SHOWN_CHARACTERS]
-    return found
+                texts_by_url[url] = (text or "")[:_SHOWN_CHARACTERS]
+    return texts_by_url

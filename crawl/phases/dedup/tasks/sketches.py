@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from crawl.phases.dedup.tasks.keys import Keys, mixed
+from crawl.phases.dedup.tasks.keys import Bytes, Hashes, Keys, Mask, mixed
 from crawl.phases.dedup.tasks.shingles import Samples
 
 WIDTH = 64
@@ -37,21 +37,21 @@ _CHOSEN = np.array(
 def without_templates(samples: Samples, hosts: Keys) -> Samples:
     """The samples without what their hosts repeat; a page of nothing else keeps all. Pages of a
     host must lie together."""
-    kept = np.ones(len(samples.values), np.bool_)
+    is_own = np.ones(len(samples.values), np.bool_)
     for begin, end in _pieces(hosts):
         first, last = samples.offsets[begin], samples.offsets[end]
-        kept[first:last] = ~_repeated(
+        is_own[first:last] = ~_repeated(
             samples.values[first:last],
             np.repeat(hosts[begin:end], np.diff(samples.offsets[begin : end + 1])),
             hosts[begin:end],
         )
     texts = samples.texts
-    own = np.bincount(texts, kept, len(samples))
-    kept |= (own == 0)[texts]
-    counts = np.bincount(texts[kept], minlength=len(samples))
+    own = np.bincount(texts, is_own, len(samples))
+    is_own |= (own == 0)[texts]
+    counts = np.bincount(texts[is_own], minlength=len(samples))
     held = np.maximum(1, np.diff(samples.offsets))
     sizes = np.rint(samples.sizes * (counts / held)).astype(np.int64)
-    return Samples(samples.values[kept], np.append(0, np.cumsum(counts)), sizes)
+    return Samples(samples.values[is_own], np.append(0, np.cumsum(counts)), sizes)
 
 
 def _pieces(hosts: Keys) -> Iterator[tuple[int, int]]:
@@ -69,28 +69,27 @@ def _pieces(hosts: Keys) -> Iterator[tuple[int, int]]:
             begin = end
 
 
-def _repeated(values: npt.NDArray[np.uint32], owners: Keys, pages: Keys) -> npt.NDArray[np.bool_]:
+def _repeated(values: Hashes, owners: Keys, pages: Keys) -> Mask:
     """Whether each value is one that the host of its page repeats."""
     hosts, sizes = np.unique(pages, return_counts=True)
     number = np.searchsorted(hosts, owners).astype(np.uint64)
     pairs = (number << np.uint64(32)) | values.astype(np.uint64)
     _, places, counts = np.unique(pairs, return_inverse=True, return_counts=True)
     least = np.maximum(_TEMPLATE_PAGES, np.ceil(_TEMPLATE_SHARE * sizes))
-    found: npt.NDArray[np.bool_] = counts[places] >= least[number.astype(np.int64)]
-    return found
+    return np.asarray(counts[places] >= least[number.astype(np.int64)])
 
 
-def minima(samples: Samples) -> npt.NDArray[np.uint32]:
+def minima(samples: Samples) -> Hashes:
     """Of each text the least value of each of 64 parts; a part without one has that of another.
     Texts must have a value."""
-    found = np.full((len(samples), WIDTH), _MISSING, np.uint32)
+    sketches = np.full((len(samples), WIDTH), _MISSING, np.uint32)
     part = (mixed(samples.values.astype(np.uint64)) % np.uint64(WIDTH)).astype(np.int64)
     cells = samples.texts * WIDTH + part
     order = np.argsort(cells, kind="stable")  # values rise within a text
     cells = cells[order]
     first = np.flatnonzero(np.diff(cells, prepend=-1))
-    found.reshape(-1)[cells[first]] = samples.values[order[first]]
-    empty = found == _MISSING
+    sketches.reshape(-1)[cells[first]] = samples.values[order[first]]
+    empty = sketches == _MISSING
     filled = ~empty
     for attempt in range(4 * WIDTH):
         rows, columns = np.nonzero(empty)
@@ -99,17 +98,17 @@ def minima(samples: Samples) -> npt.NDArray[np.uint32]:
         seeds = (columns + WIDTH * attempt).astype(np.uint64)
         other = (mixed(seeds, np.uint64(5)) % np.uint64(WIDTH)).astype(np.int64)
         usable = filled[rows, other]
-        found[rows[usable], columns[usable]] = found[rows[usable], other[usable]]
+        sketches[rows[usable], columns[usable]] = sketches[rows[usable], other[usable]]
         empty[rows[usable], columns[usable]] = False
-    return found
+    return sketches
 
 
-def sketch_bytes(values: npt.NDArray[np.uint32]) -> npt.NDArray[np.uint8]:
+def sketch_bytes(values: Hashes) -> Bytes:
     """A byte of each number."""
     return (mixed(values.astype(np.uint64), np.uint64(9)) & np.uint64(0xFF)).astype(np.uint8)
 
 
-def band_keys(values: npt.NDArray[np.uint32]) -> Keys:
+def band_keys(values: Hashes) -> Keys:
     """Of each sketch its keys; texts that share half of their shingles share one but for one
     time in a hundred."""
     wide = mixed(values.astype(np.uint64))
@@ -121,9 +120,8 @@ def band_keys(values: npt.NDArray[np.uint32]) -> Keys:
     return keys
 
 
-def similarities(ones: npt.NDArray[np.uint8], others: npt.NDArray[np.uint8]) -> npt.NDArray[Any]:
+def similarities(ones: Bytes, others: Bytes) -> npt.NDArray[Any]:
     """The share of shingles that two texts have in common (Jaccard), by their sketches."""
     same = (ones == others).mean(axis=1)
     chance = 1 / 256
-    found: npt.NDArray[np.float64] = np.maximum(0.0, (same - chance) / (1 - chance))
-    return found
+    return np.asarray(np.maximum(0.0, (same - chance) / (1 - chance)))

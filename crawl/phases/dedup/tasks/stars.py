@@ -9,7 +9,6 @@ the two is (ten versions of a page, each near the next).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +19,7 @@ import pyarrow as pa
 from crawl.counters import Counters
 from crawl.phases.dedup.rules import Nearness
 from crawl.phases.dedup.tasks.components import CLUSTERS, LinkTaskResult, write_edges
-from crawl.phases.dedup.tasks.keys import Keys, Numbers, rank_type, schema_of
+from crawl.phases.dedup.tasks.keys import Keys, Mask, Numbers, rank_type, schema_of
 from crawl.phases.dedup.tasks.pairs import DoubtfulPairs
 from crawl.phases.dedup.tasks.records import DedupJob, SliceRecords, read_records
 from crawl.phases.dedup.tasks.shingles import SAMPLE, Samples
@@ -47,26 +46,17 @@ _MOSTLY_OWN = 0.8
 """Of a text: what the pages of a host have in common besides (a footer) makes no difference."""
 
 
-@dataclass(frozen=True, slots=True)
-class SketchedTexts:
-    """What texts are compared by in the end."""
-
-    table: pa.Table
-
-    @classmethod
-    def of(cls, nodes: Numbers, whole: Samples, own: Samples, headings: Keys) -> SketchedTexts:
-        """Of pages by their nodes: their samples, and those without what hosts repeat."""
-        bounds = np.full(len(nodes), _NO_BOUND)
-        is_cut = whole.sizes > SAMPLE
-        bounds[is_cut] = whole.values[whole.offsets[1:][is_cut] - 1]
-        offsets = pa.array((4 * own.offsets).astype(np.int32)).buffers()[1]
-        values = pa.py_buffer(np.ascontiguousarray(own.values).tobytes())
-        packed = pa.BinaryArray.from_buffers(pa.binary(), len(nodes), [None, offsets, values])
-        columns = [nodes, whole.sizes, own.sizes, _errors(whole, own), bounds, headings, packed]
-        return cls(pa.table(columns, schema=schema_of(**_SKETCHED)))
-
-    def take(self, places: Numbers) -> SketchedTexts:
-        return SketchedTexts(self.table.take(places).combine_chunks())
+def sketched_texts(nodes: Numbers, whole: Samples, own: Samples, headings: Keys) -> pa.Table:
+    """What texts are compared by in the end. Of pages by their nodes: their samples, and those
+    without what hosts repeat."""
+    bounds = np.full(len(nodes), _NO_BOUND)
+    is_cut = whole.sizes > SAMPLE
+    bounds[is_cut] = whole.values[whole.offsets[1:][is_cut] - 1]
+    offsets = pa.array((4 * own.offsets).astype(np.int32)).buffers()[1]
+    values = pa.py_buffer(np.ascontiguousarray(own.values).tobytes())
+    packed = pa.BinaryArray.from_buffers(pa.binary(), len(nodes), [None, offsets, values])
+    columns = [nodes, whole.sizes, own.sizes, _errors(whole, own), bounds, headings, packed]
+    return pa.table(columns, schema=schema_of(**_SKETCHED))
 
 
 def _errors(whole: Samples, own: Samples) -> Numbers:
@@ -126,14 +116,14 @@ def send_star_members(job: NearJob, task: StarTask, received: Received, outbox: 
         table = read_rows(job.scratch, file)
         node = table["node"].to_numpy()
         at = np.minimum(np.searchsorted(nodes, node), len(nodes) - 1)
-        chosen = np.flatnonzero(nodes[at] == node)
-        place, at = best[at[chosen]], at[chosen]
+        members = np.flatnonzero(nodes[at] == node)
+        place, at = best[at[members]], at[members]
         columns = [
             clusters[at],
             *(rank[place] for rank in records.ranks),
             records.hosts[place],
             records.ids[place],
-            *table.take(chosen).columns,
+            *table.take(members).columns,
         ]
         numbers = (clusters[at] % job.destinations).astype(np.int32)
         outbox.send(kind, pa.table(columns, schema=kind.schema), numbers)
@@ -156,11 +146,11 @@ def find_stars(job: NearJob, destination: int, received: Received) -> LinkTaskRe
     centre = np.full(len(node), -1, np.int64)
     doubtful = DoubtfulPairs(job.doubtful)
     for _ in range(_MAX_CENTRES):
-        left = order[centre[order] < 0]
-        first = np.flatnonzero(np.diff(cluster[left], prepend=-1))
-        several = np.diff(first, append=len(left)) > 1
-        centre[left[first]] = left[first]
-        centres = np.sort(left[first][several])
+        rest = order[centre[order] < 0]
+        first = np.flatnonzero(np.diff(cluster[rest], prepend=-1))
+        several = np.diff(first, append=len(rest)) > 1
+        centre[rest[first]] = rest[first]
+        centres = np.sort(rest[first][several])
         if not len(centres):
             break
         samples = _texts_at(received, kind, centres)
@@ -173,7 +163,7 @@ def find_stars(job: NearJob, destination: int, received: Received) -> LinkTaskRe
             places = of_cluster[np.minimum(places, len(centres) - 1)]
             fits = cluster[centres[places]] == cluster[mine]
             mine, places = mine[fits], places[fits]
-            others = SketchedTexts(table.select(list(_SKETCHED))).take(mine - begin)
+            others = table.select(list(_SKETCHED)).take(mine - begin)
             likeness = likenesses(job.nearness, samples.take(places), others)
             near = likeness >= job.nearness.threshold
             counters["pairs_verified"] += len(near)
@@ -198,53 +188,47 @@ def _in_order(job: NearJob, received: Received) -> tuple[Numbers, Numbers, Numbe
     return columns["cluster"], columns["node"], np.lexsort(keys)
 
 
-def _texts_at(received: Received, kind: RowKind, places: Numbers) -> SketchedTexts:
+def _texts_at(received: Received, kind: RowKind, places: Numbers) -> pa.Table:
     """The texts at rising places among all rows."""
-    found: list[pa.Table] = []
+    tables: list[pa.Table] = []
     begin = 0
     for table in received.batches(kind):
         low, high = np.searchsorted(places, [begin, begin + table.num_rows])
-        found.append(table.select(list(_SKETCHED)).take(places[low:high] - begin))
+        tables.append(table.select(list(_SKETCHED)).take(places[low:high] - begin))
         begin += table.num_rows
-    return SketchedTexts(pa.concat_tables(found).combine_chunks())
+    return pa.concat_tables(tables).combine_chunks()
 
 
-def likenesses(
-    nearness: Nearness, ones: SketchedTexts, others: SketchedTexts
-) -> npt.NDArray[np.float64]:
+def likenesses(nearness: Nearness, ones: pa.Table, others: pa.Table) -> npt.NDArray[np.float64]:
     """How much each two texts are alike: the share of their shingles in common; 0 where headings
     differ, or one is longer than may be."""
-    found = np.zeros(ones.table.num_rows, np.float64)
-    headings = [each.table["heading"].to_numpy() for each in (ones, others)]
-    may = _are_as_long(nearness, ones.table, others.table)
+    shares = np.zeros(ones.num_rows, np.float64)
+    headings = [each["heading"].to_numpy() for each in (ones, others)]
+    may = _are_as_long(nearness, ones, others)
     may &= (headings[0] == headings[1]) | (headings[0] == 0) | (headings[1] == 0)
     places = np.flatnonzero(may)
-    for some in _pieces(places):
-        found[some] = _shares(ones.take(some), others.take(some))
-    return found
+    for begin in range(0, len(places), _PAIRS_AT_ONCE):
+        some = places[begin : begin + _PAIRS_AT_ONCE]
+        shares[some] = _shares(ones.take(some), others.take(some))
+    return shares
 
 
-def _are_as_long(nearness: Nearness, ones: pa.Table, others: pa.Table) -> npt.NDArray[np.bool_]:
+def _are_as_long(nearness: Nearness, ones: pa.Table, others: pa.Table) -> Mask:
     """Whether each two texts are about as long: as a whole, or without what their hosts repeat,
     where that is much of one of them."""
     errors = ones["error"].to_numpy() + others["error"].to_numpy()
-    found = np.ones(len(errors), np.bool_)
-    for name, chosen, error in (("size", errors == 0, 0), ("own_size", errors > 0, errors)):
+    fits = np.ones(len(errors), np.bool_)
+    for name, applies, error in (("size", errors == 0, 0), ("own_size", errors > 0, errors)):
         one, other = ones[name].to_numpy(), others[name].to_numpy()
-        found &= ~chosen | (np.abs(one - other) <= nearness.longer_by + error)
-    return found
+        fits &= ~applies | (np.abs(one - other) <= nearness.longer_by + error)
+    return fits
 
 
-def _pieces(places: Numbers) -> Iterator[Numbers]:
-    for begin in range(0, len(places), _PAIRS_AT_ONCE):
-        yield places[begin : begin + _PAIRS_AT_ONCE]
-
-
-def _shares(ones: SketchedTexts, others: SketchedTexts) -> npt.NDArray[np.float64]:
+def _shares(ones: pa.Table, others: pa.Table) -> npt.NDArray[np.float64]:
     """The share of shingles in common, by samples as far as both reach. Where they do not reach to
     the end of the texts it is the least that the share may be, by two standard deviations of a
     whole sample: doubt speaks against."""
-    tables = (ones.table, others.table)
+    tables = (ones, others)
     bounds = np.minimum(*(table["bound"].to_numpy() for table in tables)).astype(np.uint64)
     mine, theirs = (_numbered(table["sample"].combine_chunks(), bounds) for table in tables)
     common = np.intersect1d(mine, theirs, assume_unique=True)
@@ -263,5 +247,5 @@ def _numbered(samples: Any, bounds: Keys) -> Keys:
     whole = column_bytes(samples)
     values = np.frombuffer(whole.data.tobytes(), np.uint32).astype(np.uint64)
     pair = np.repeat(np.arange(len(bounds), dtype=np.uint64), np.diff(whole.offsets) // 4)
-    kept = values <= bounds[pair.astype(np.int64)]
-    return (pair[kept] << np.uint64(32)) | values[kept]
+    in_bounds = values <= bounds[pair.astype(np.int64)]
+    return (pair[in_bounds] << np.uint64(32)) | values[in_bounds]

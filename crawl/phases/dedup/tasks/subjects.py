@@ -14,11 +14,10 @@ from typing import Any
 from zlib import crc32
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.phases.dedup.tasks.keys import Keys, Numbers, mixed
+from crawl.phases.dedup.tasks.keys import Keys, Mask, Numbers, mixed
 from crawl.urls.columns import column_bytes
 
 TITLE_SHARE = 0.5
@@ -67,7 +66,7 @@ def subject_keys(titles: pa.Array[Any], hosts: Keys) -> Keys:
     owners: Numbers = np.repeat(np.arange(len(titles)), np.diff(whole.offsets) // 4)
     site = _are_common(words, owners, hosts)
     own, every = (
-        _joined(words[kept], owners[kept], len(titles)) for kept in (~site, np.ones_like(site))
+        _joined(words[mask], owners[mask], len(titles)) for mask in (~site, np.ones_like(site))
     )
     titled = np.flatnonzero(every)
     is_site = np.zeros(len(titles), np.bool_)
@@ -78,42 +77,41 @@ def subject_keys(titles: pa.Array[Any], hosts: Keys) -> Keys:
 def heading_keys(texts: Sequence[str | None]) -> Keys:
     """Of the beginning of each text the number of its heading, 0 for none: a short first line with
     more text below it."""
-    found = np.zeros(len(texts), np.uint64)
+    keys = np.zeros(len(texts), np.uint64)
     for place, text in enumerate(texts):
         line, _, rest = (text or "").lstrip().partition("\n")
         words = subject_words(line) if rest.strip() else []
         if 0 < len(words) <= _HEADING_WORDS:
             joined = " ".join(words).encode("utf-8", "replace")
-            found[place] = np.uint64(crc32(joined) + (len(joined) << 32))
-    return found
+            keys[place] = np.uint64(crc32(joined) + (len(joined) << 32))
+    return keys
 
 
 def beginnings(texts: pa.ChunkedArray[Any]) -> list[str | None]:
     """The part of each text in which its heading is."""
     cut: Any = pc.utf8_slice_codeunits
-    found: list[str | None] = cut(texts, 0, _HEADING_TEXT).to_pylist()
-    return found
+    heads: list[str | None] = cut(texts, 0, _HEADING_TEXT).to_pylist()
+    return heads
 
 
-def _are_common(values: Keys, owners: Numbers, hosts: Keys) -> npt.NDArray[np.bool_]:
+def _are_common(values: Keys, owners: Numbers, hosts: Keys) -> Mask:
     """Whether each value is one that so many pages of its page's host have."""
     names, host, sizes = np.unique(hosts, return_inverse=True, return_counts=True)
     _, codes = np.unique(values, return_inverse=True)
     count = np.int64(len(names) + 1)
     pairs = codes.astype(np.int64) * count + host[owners]
     once = np.unique(np.stack([pairs, owners]), axis=1)[0] if len(pairs) else pairs
-    known, counts = np.unique(once, return_counts=True)
-    pages = counts[np.searchsorted(known, pairs)] if len(pairs) else pairs
+    distinct, counts = np.unique(once, return_counts=True)
+    pages = counts[np.searchsorted(distinct, pairs)] if len(pairs) else pairs
     least = np.maximum(_TITLE_PAGES, np.ceil(TITLE_SHARE * sizes))
-    found: npt.NDArray[np.bool_] = pages >= least[host[owners]]
-    return found
+    return np.asarray(pages >= least[host[owners]])
 
 
 def _joined(words: Keys, owners: Numbers, count: int) -> Keys:
     """A number of each owner's words in their order; 0 for none."""
-    found = np.zeros(count, np.uint64)
+    numbers = np.zeros(count, np.uint64)
     if len(words):
         firsts = np.searchsorted(owners, owners)
         place = (np.arange(len(owners)) - firsts).astype(np.uint64)
-        np.add.at(found, owners, mixed(words + (place + np.uint64(1)) * _POSITION))
-    return found
+        np.add.at(numbers, owners, mixed(words + (place + np.uint64(1)) * _POSITION))
+    return numbers

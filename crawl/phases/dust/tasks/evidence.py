@@ -8,7 +8,7 @@ ignores all of the URL, and to leave out what distinguishes its pages would be w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from crawl.model.arrow import strings
 from crawl.phases.dust.rules import RuleEvidence
-from crawl.phases.dust.tasks.rows import CANDIDATES, JOINT, PLAIN
+from crawl.phases.dust.tasks.rows import CANDIDATES, JOINT, NAMES, PLAIN
 from crawl.tables.exchange import RowKind
 from crawl.urls.dust import DustKind, DustRule
 from crawl.urls.text_hashes import Numbers, mixed
@@ -45,22 +45,13 @@ class BucketEvidence:
     make the same as another, and the exceptions."""
 
 
-def bucket_evidence(
-    candidates: Iterable[pa.Table],
-    plain: Iterable[pa.Table],
-    joint: Iterable[pa.Table],
-    names: Iterable[pa.Table],
-) -> BucketEvidence:
-    """The evidence of all rows of a bucket."""
+def bucket_evidence(tables: Callable[[RowKind], Iterable[pa.Table]]) -> BucketEvidence:
+    """The evidence of all rows of a bucket, which `tables` brings kind by kind."""
     halvings: dict[int, int] = {}
-    rows = _gather(CANDIDATES, candidates, halvings)
-    others = _gather(PLAIN, plain, halvings)
-    rows = _thinned(rows, halvings)
-    joint_rows = _gather(JOINT, joint, {})
-    return BucketEvidence(
-        list(_of_rules(_columns(rows), _columns(others), _names(names))),
-        _of_joint(_columns(joint_rows)),
-    )
+    rows = _gather(CANDIDATES, tables(CANDIDATES), halvings)
+    others = _columns(_gather(PLAIN, tables(PLAIN), halvings))
+    rules = _of_rules(_columns(_thinned(rows, halvings)), others, _names(tables(NAMES)))
+    return BucketEvidence(list(rules), _of_joint(_columns(_gather(JOINT, tables(JOINT), {}))))
 
 
 def _gather(kind: RowKind, tables: Iterable[pa.Table], halvings: dict[int, int]) -> pa.Table:
@@ -102,7 +93,7 @@ def _halve(halvings: dict[int, int], rows: pa.Table, most: int) -> None:
 def _thinned(rows: pa.Table, halvings: dict[int, int]) -> pa.Table:
     if not halvings:
         return rows
-    keeps = _kept(rows["host"].to_numpy(), rows["key"].to_numpy(), halvings)
+    keeps = _stays(rows["host"].to_numpy(), rows["key"].to_numpy(), halvings)
     return rows.filter(pa.array(keeps))
 
 
@@ -110,12 +101,12 @@ def _columns(rows: pa.Table) -> dict[str, Numbers]:
     return {name: rows[name].to_numpy() for name in rows.column_names}
 
 
-def _kept(hosts: Numbers, keys: Numbers, halvings: dict[int, int]) -> npt.NDArray[np.bool_]:
+def _stays(hosts: Numbers, keys: Numbers, halvings: dict[int, int]) -> npt.NDArray[np.bool_]:
     """Which rows of thinned hosts are looked at, by their keys."""
-    known = np.array(sorted(halvings), np.uint64)
-    masks = np.array([(1 << halvings[host]) - 1 for host in known.tolist()], np.uint64)
-    places = np.minimum(np.searchsorted(known, hosts), len(known) - 1)
-    is_left_out: npt.NDArray[np.bool_] = (known[places] == hosts) & ((keys & masks[places]) != 0)
+    numbers = np.array(sorted(halvings), np.uint64)
+    masks = np.array([(1 << halvings[host]) - 1 for host in numbers.tolist()], np.uint64)
+    places = np.minimum(np.searchsorted(numbers, hosts), len(numbers) - 1)
+    is_left_out: npt.NDArray[np.bool_] = (numbers[places] == hosts) & ((keys & masks[places]) != 0)
     return ~is_left_out
 
 
@@ -175,7 +166,7 @@ class _Groups:
 
 
 def _of_rules(
-    rows: dict[str, Numbers], plain: dict[str, Numbers], known: dict[int, tuple[str, DustRule]]
+    rows: dict[str, Numbers], plain: dict[str, Numbers], rule_names: dict[int, tuple[str, DustRule]]
 ) -> Iterator[RuleEvidence]:
     if not len(rows["rule"]):
         return
@@ -195,11 +186,11 @@ def _of_rules(
     )
     own = shared <= _SHARED
     support = np.bincount(agreeing_places[examples[own]], minlength=count)
-    chosen = agreeing[own[inverse]]
-    values = _distinct_values(groups, chosen, agreeing_places[own[inverse]], value, count)
+    support_groups = agreeing[own[inverse]]
+    values = _distinct_values(groups, support_groups, agreeing_places[own[inverse]], value, count)
     for place, number in enumerate(numbers.tolist()):
-        if number in known:
-            host, named = known[number]
+        if number in rule_names:
+            host, named = rule_names[number]
             yield RuleEvidence(
                 host,
                 named,
@@ -235,17 +226,17 @@ def ranks_within(counts: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 def _distinct_values(
     groups: _Groups,
-    chosen: npt.NDArray[np.int64],
+    places_of_groups: npt.NDArray[np.int64],
     rules: npt.NDArray[np.int64],
     values: Numbers,
     count: int,
 ) -> npt.NDArray[np.int64]:
     """How many values each rule has in its chosen groups."""
-    sizes = groups.sizes[chosen]
-    places = np.repeat(groups.starts[chosen], sizes) + ranks_within(sizes)
+    sizes = groups.sizes[places_of_groups]
+    places = np.repeat(groups.starts[places_of_groups], sizes) + ranks_within(sizes)
     of_rule = np.repeat(rules, sizes)
-    found = values[groups.order[places]]
-    pairs = mixed(found ^ mixed(of_rule.astype(np.uint64)))
+    group_values = values[groups.order[places]]
+    pairs = mixed(group_values ^ mixed(of_rule.astype(np.uint64)))
     _, firsts = np.unique(pairs, return_index=True)
     return np.bincount(of_rule[firsts], minlength=count)
 

@@ -116,23 +116,23 @@ class UrlForms:
         ampersands = _positions(self.text, "&")
         owners = _owners(self.text, ampersands)
         inside = (ampersands > self.query_starts[owners]) & (ampersands < self.ends[owners])
-        asking = np.flatnonzero(self.query_starts < self.ends)
-        marks = np.concatenate([self.query_starts[asking], ampersands[inside]])
-        mark_rows = np.concatenate([asking, owners[inside]])
+        with_query = np.flatnonzero(self.query_starts < self.ends)
+        marks = np.concatenate([self.query_starts[with_query], ampersands[inside]])
+        mark_rows = np.concatenate([with_query, owners[inside]])
         order = np.argsort(marks, kind="stable")
-        found = [
+        sources = [
             (marks[order], mark_rows[order], self.ends, False),
             (semicolons, semicolon_rows, self.query_starts, True),
         ]
         equals = _positions(self.text, "=")
         parts: list[tuple[RowPlaces, Mask, Numbers, Numbers, RowPlaces, RowPlaces]] = []
-        for places, rows, limits, in_path in found:
+        for places, rows, limits, in_path in sources:
             starts = places + 1
             ends = limits[rows]
             same = rows[1:] == rows[:-1]
             ends[:-1][same] = places[1:][same]
-            kept = (ends > starts) & self.usable[rows]
-            starts, ends, rows = starts[kept], ends[kept], rows[kept]
+            is_piece = (ends > starts) & self.usable[rows]
+            starts, ends, rows = starts[is_piece], ends[is_piece], rows[is_piece]
             name_ends = np.append(equals, np.iinfo(np.int64).max)[np.searchsorted(equals, starts)]
             name_ends = np.minimum(name_ends, ends)
             salt = PATH_SALT if in_path else np.uint64(0)
@@ -160,9 +160,9 @@ def _owners(text: ColumnBytes, positions: RowPlaces) -> RowPlaces:
 def _first(text: ColumnBytes, byte: str, otherwise: RowPlaces) -> RowPlaces:
     """Where the character first occurs in each row, else what is given."""
     positions = _positions(text, byte)
-    found = otherwise.copy()
-    found[_owners(text, positions)[::-1]] = positions[::-1]
-    return found
+    firsts = otherwise.copy()
+    firsts[_owners(text, positions)[::-1]] = positions[::-1]
+    return firsts
 
 
 def _any_between(positions: RowPlaces, starts: RowPlaces, ends: RowPlaces) -> Mask:

@@ -62,9 +62,9 @@ _INDEX_LENGTH = 16
 class DustRows:
     """Rows of some URLs, kind by kind."""
 
-    candidates: list[pa.Table] = field(default_factory=list)
-    plain: list[pa.Table] = field(default_factory=list)
-    joint: list[pa.Table] = field(default_factory=list)
+    tables: dict[RowKind, list[pa.Table]] = field(
+        default_factory=lambda: {CANDIDATES: [], PLAIN: [], JOINT: []}
+    )
     names: dict[tuple[int, str], tuple[str, DustKind, int]] = field(default_factory=dict)
     """By rule and name: the host, the kind, and how often it occurred."""
     urls: int = 0
@@ -73,43 +73,42 @@ class DustRows:
         *_, before = self.names.get((rule, name), (host, kind, 0))
         self.names[(rule, name)] = host, kind, before + count
 
-    def names_table(self) -> pa.Table:
-        return pa.Table.from_pylist(
-            [
-                {"rule": rule, "host": host, "kind": str(kind), "name": name, "count": count}
-                for (rule, name), (host, kind, count) in self.names.items()
-            ],
-            schema=NAMES.schema,
-        )
+    def all_tables(self) -> dict[RowKind, list[pa.Table]]:
+        """Those of each kind, the names among them."""
+        rows = [
+            {"rule": rule, "host": host, "kind": str(kind), "name": name, "count": count}
+            for (rule, name), (host, kind, count) in self.names.items()
+        ]
+        return {**self.tables, NAMES: [pa.Table.from_pylist(rows, schema=NAMES.schema)]}
 
 
 def add_rows(
-    found: DustRows,
+    result: DustRows,
     urls: pa.Array[Any],
     hosts: pa.Array[Any],
     signatures: pa.Array[Any],
-    known: Mapping[str, HostDust],
+    rules_by_host: Mapping[str, HostDust],
     *,
     search: bool,
 ) -> None:
     """Adds the rows of a column of pages; `known` are the rules so far, by host. Without
     `search` nothing is looked for beyond them."""
-    chunk = _Chunk(urls, hosts, signatures, known)
-    found.urls += int(np.count_nonzero(chunk.forms.usable))
-    if known:
+    chunk = _Chunk(urls, hosts, signatures, rules_by_host)
+    result.urls += int(np.count_nonzero(chunk.forms.usable))
+    if rules_by_host:
         rows = np.flatnonzero(chunk.forms.usable & chunk.has_rules)
         joint = (chunk.host[rows], chunk.of_host(rows, chunk.keys[rows]), chunk.signature[rows])
         value = chunk.forms.hashes.of(chunk.forms.starts[rows], chunk.forms.row_ends[rows])
-        found.joint.append(pa.table([*joint, value], schema=JOINT.schema))
+        result.tables[JOINT].append(pa.table([*joint, value], schema=JOINT.schema))
     if not search:
         return
     rows = np.flatnonzero(chunk.forms.usable)
     plain = (chunk.host[rows], chunk.of_host(rows, chunk.keys[rows]), chunk.signature[rows])
-    found.plain.append(pa.table(list(plain), schema=PLAIN.schema))
-    chunk.add_params(found)
-    chunk.add_indexes(found)
-    chunk.add_slashes(found)
-    chunk.add_cases(found)
+    result.tables[PLAIN].append(pa.table(list(plain), schema=PLAIN.schema))
+    chunk.add_params(result)
+    chunk.add_indexes(result)
+    chunk.add_slashes(result)
+    chunk.add_cases(result)
 
 
 class _Chunk:
@@ -120,7 +119,7 @@ class _Chunk:
         urls: pa.Array[Any],
         hosts: pa.Array[Any],
         signatures: pa.Array[Any],
-        known: Mapping[str, HostDust],
+        rules_by_host: Mapping[str, HostDust],
     ) -> None:
         self.forms = forms = UrlForms(urls)
         codes = encoded(hosts)
@@ -136,7 +135,7 @@ class _Chunk:
         self._dropped: Mask = np.zeros(len(forms.pieces), np.bool_)
         index_names: dict[int, frozenset[str]] = {}
         for code, name in enumerate(self._names):
-            rules = known.get(name)
+            rules = rules_by_host.get(name)
             if rules is not None:
                 rows = self._codes == code
                 self.has_rules |= rows
@@ -161,12 +160,12 @@ class _Chunk:
         """The keys, or rules, as numbers that no other host has."""
         return mixed(self.host[rows] + mixed(keys))
 
-    def add_params(self, found: DustRows) -> None:
+    def add_params(self, result: DustRows) -> None:
         pieces = self.forms.pieces
-        kept = np.flatnonzero(~self._dropped & self.forms.nameable())
-        if not len(kept):
+        candidates = np.flatnonzero(~self._dropped & self.forms.nameable())
+        if not len(candidates):
             return
-        order = kept[np.lexsort((pieces.names[kept], pieces.rows[kept]))]
+        order = candidates[np.lexsort((pieces.names[candidates], pieces.rows[candidates]))]
         rows, names = pieces.rows[order], pieces.names[order]
         is_first = np.ones(len(order), np.bool_)
         is_first[1:] = (rows[1:] != rows[:-1]) | (names[1:] != names[:-1])
@@ -181,9 +180,9 @@ class _Chunk:
             in_path = bool(pieces.in_path[piece[0]])
             return DustKind.PATH_PARAM if in_path else DustKind.PARAM, name
 
-        self._add(found, rows, names[firsts], self.keys[rows] - sums, mixed(sums), named)
+        self._add(result, rows, names[firsts], self.keys[rows] - sums, mixed(sums), named)
 
-    def add_indexes(self, found: DustRows) -> None:
+    def add_indexes(self, result: DustRows) -> None:
         forms = self.forms
         starts, ends = forms.last_slashes + 1, self._ends
         lengths = ends - starts
@@ -193,11 +192,11 @@ class _Chunk:
             return
         segments = self._path_hashes(rows, starts[rows], ends[rows])
         _distinct, examples, inverse = np.unique(segments, return_index=True, return_inverse=True)
-        chosen = rows[examples]
-        names = forms.texts(starts[chosen], ends[chosen])
+        example_rows = rows[examples]
+        names = forms.texts(starts[example_rows], ends[example_rows])
         is_index = np.array([is_dust_name(DustKind.INDEX, name) for name in names], np.bool_)
-        kept = is_index[inverse]
-        rows, segments, places = rows[kept], segments[kept], inverse[kept]
+        stays = is_index[inverse]
+        rows, segments, places = rows[stays], segments[stays], inverse[stays]
         ends = np.where(
             self._may_lose_slash()[rows] & self._slash[rows],
             forms.last_slashes[rows],
@@ -209,36 +208,36 @@ class _Chunk:
             name = names[places[place]]
             return DustKind.INDEX, name.lower() if self._lower[rows[place]] else name
 
-        self._add(found, rows, mixed(segments ^ _SALTS["index"]), keys, segments, named)
+        self._add(result, rows, mixed(segments ^ _SALTS["index"]), keys, segments, named)
 
-    def add_slashes(self, found: DustRows) -> None:
+    def add_slashes(self, result: DustRows) -> None:
         forms = self.forms
         open_rows = forms.usable & ~self._has_path_params & ~self._slash
         ends_in_slash = self._ends == forms.last_slashes + 1
         rows = np.flatnonzero(open_rows & ends_in_slash & self._may_lose_slash())
         keys = self._base(rows, forms.last_slashes[rows]) + self._sums[rows]
         rules = np.full(len(rows), _SALTS["slash"])
-        self._add(found, rows, rules, keys, rules, lambda place: (DustKind.SLASH, ADD))
+        self._add(result, rows, rules, keys, rules, lambda place: (DustKind.SLASH, ADD))
         without = np.flatnonzero(open_rows & ~ends_in_slash & ~forms.dotted_segment())
         codes, firsts, counts = np.unique(
             self._codes[without], return_index=True, return_counts=True
         )
         numbers = self.of_host(without[firsts], np.full(len(firsts), _SALTS["slash"]))
         for code, number, count in zip(codes, numbers.tolist(), counts.tolist(), strict=True):
-            found.add_name(number, self._names[code], DustKind.SLASH, REMOVE, count)
+            result.add_name(number, self._names[code], DustKind.SLASH, REMOVE, count)
 
-    def add_cases(self, found: DustRows) -> None:
+    def add_cases(self, result: DustRows) -> None:
         rows = np.flatnonzero(self.forms.usable & self.forms.has_upper() & ~self._lower)
         starts, ends = self.forms.path_starts[rows], self._ends[rows]
         paths = self.forms.lowered.of(starts, ends) if len(rows) else np.zeros(0, np.uint64)
         keys = self._base_of(rows, paths) + self._sums[rows]
         rules = np.full(len(rows), _SALTS["case"])
         values = self.forms.hashes.of(starts, ends)
-        self._add(found, rows, rules, keys, values, lambda place: (DustKind.CASE, LOWER))
+        self._add(result, rows, rules, keys, values, lambda place: (DustKind.CASE, LOWER))
 
     def _add(
         self,
-        found: DustRows,
+        result: DustRows,
         rows: RowPlaces,
         rules: Numbers,
         keys: Numbers,
@@ -260,25 +259,25 @@ class _Chunk:
                 keeps[place] = False
                 continue
             host = self._names[self._codes[rows[example]]]
-            found.add_name(int(distinct[place]), host, kind, name, int(counts[place]))
-        kept = keeps[inverse]
-        rows = rows[kept]
+            result.add_name(int(distinct[place]), host, kind, name, int(counts[place]))
+        stays = keeps[inverse]
+        rows = rows[stays]
         columns = [
-            of_host[kept],
+            of_host[stays],
             self.host[rows],
-            self.of_host(rows, keys[kept]),
+            self.of_host(rows, keys[stays]),
             self.signature[rows],
-            values[kept] | np.uint64(1),  # 0 is for URLs without it
+            values[stays] | np.uint64(1),  # 0 is for URLs without it
         ]
-        found.candidates.append(pa.table(columns, schema=CANDIDATES.schema))
+        result.tables[CANDIDATES].append(pa.table(columns, schema=CANDIDATES.schema))
 
     def _drop(self, rows: Mask, rules: HostDust) -> None:
         pieces = self.forms.pieces
         for names, in_path in ((rules.params, False), (rules.path_params, True)):
             if names:
-                wanted = _name_numbers(sorted(names), in_path)
+                numbers = _name_numbers(sorted(names), in_path)
                 self._dropped |= (
-                    rows[pieces.rows] & (pieces.in_path == in_path) & np.isin(pieces.names, wanted)
+                    rows[pieces.rows] & (pieces.in_path == in_path) & np.isin(pieces.names, numbers)
                 )
 
     def _cut_indexes(self, index_names: Mapping[int, frozenset[str]]) -> None:
@@ -305,11 +304,11 @@ class _Chunk:
         return (self.forms.last_slashes > self.forms.path_starts) & self.forms.plain_before()
 
     def _path_hashes(self, rows: RowPlaces, starts: RowPlaces, ends: RowPlaces) -> Numbers:
-        found = self.forms.hashes.of(starts, ends)
+        hashes = self.forms.hashes.of(starts, ends)
         if self._lower.any():
             lowered = self.forms.lowered.of(starts, ends)
-            found = np.where(self._lower[rows], lowered, found)
-        return found
+            hashes = np.where(self._lower[rows], lowered, hashes)
+        return hashes
 
     def _base(self, rows: RowPlaces, ends: RowPlaces) -> Numbers:
         """The keys of rows without their parameters, with paths that end there."""

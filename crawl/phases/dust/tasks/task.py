@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from crawl.model.arrow import as_array
 from crawl.model.status import Status
 from crawl.phases.dust.tasks.evidence import BucketEvidence, bucket_evidence
-from crawl.phases.dust.tasks.rows import CANDIDATES, JOINT, NAMES, PLAIN, DustRows, add_rows
+from crawl.phases.dust.tasks.rows import CANDIDATES, DustRows, add_rows
 from crawl.storage.folder import Folder
 from crawl.storage.layout import encoded
 from crawl.storage.parquet import each_group, open_table
@@ -43,7 +43,7 @@ class DustTask:
     """A slice, and the rules that its hosts have so far."""
 
     slice: Slice
-    known: Mapping[str, HostDust]
+    rules_by_host: Mapping[str, HostDust]
 
 
 def each_page(crawldb: Folder, slice_: Slice) -> Iterator[pa.Table]:
@@ -62,47 +62,42 @@ def each_page(crawldb: Folder, slice_: Slice) -> Iterator[pa.Table]:
 
 def slice_rows(job: DustJob, task: DustTask) -> DustRows:
     """The rows of a slice."""
-    found = DustRows()
+    result = DustRows()
     for pages in each_page(job.crawldb, task.slice):
         if not job.search:
             codes = encoded(pages["host"])
-            wanted = pa.array([host in task.known for host in codes.dictionary.to_pylist()])
-            pages = pages.filter(wanted.take(codes.indices)) if len(wanted) else pages
+            ruled = pa.array([*task.rules_by_host], codes.dictionary.type)
+            has_rules = pc.is_in(codes.dictionary, value_set=ruled)
+            pages = pages.filter(has_rules.take(codes.indices))
             if not pages.num_rows:
                 continue
         url, host, signature = (as_array(pages[name]) for name in ("url", "host", "signature"))
-        add_rows(found, url, host, signature, task.known, search=job.search)
-        if len(found.names) > 2 * _MAX_NAMES:
-            _drop_names(found)
-    return found
+        add_rows(result, url, host, signature, task.rules_by_host, search=job.search)
+        if len(result.names) > 2 * _MAX_NAMES:
+            _drop_names(result)
+    return result
 
 
-def _drop_names(found: DustRows) -> None:
-    kept = sorted(found.names.items(), key=lambda each: -each[1][2])[:_MAX_NAMES]
-    found.names = dict(kept)
-    rules = np.array([rule for (rule, _), _ in kept], np.uint64)
-    found.candidates = [
+def _drop_names(rows: DustRows) -> None:
+    names = sorted(rows.names.items(), key=lambda each: -each[1][2])[:_MAX_NAMES]
+    rows.names = dict(names)
+    rules = np.array([rule for (rule, _), _ in names], np.uint64)
+    rows.tables[CANDIDATES] = [
         table.filter(pa.array(np.isin(table["rule"].to_numpy(), rules)))
-        for table in found.candidates
+        for table in rows.tables[CANDIDATES]
     ]
 
 
 def weigh_bucket(job: DustJob, task: DustTask) -> tuple[int, BucketEvidence]:
     """The pages of a bucket that is one slice, and their evidence."""
     rows = slice_rows(job, task)
-    evidence = bucket_evidence(rows.candidates, rows.plain, rows.joint, [rows.names_table()])
-    return rows.urls, evidence
+    return rows.urls, bucket_evidence(rows.all_tables().__getitem__)
 
 
 def send_rows(job: DustJob, task: DustTask, outbox: Outbox) -> int:
     """Sends the rows of a slice to its bucket, of which it is a part; returns how many pages."""
     rows = slice_rows(job, task)
-    for kind, tables in (
-        (CANDIDATES, rows.candidates),
-        (PLAIN, rows.plain),
-        (JOINT, rows.joint),
-        (NAMES, [rows.names_table()]),
-    ):
+    for kind, tables in rows.all_tables().items():
         for table in tables:
             outbox.send_all(kind, table, task.slice.bucket)
     return rows.urls
@@ -110,5 +105,4 @@ def send_rows(job: DustJob, task: DustTask, outbox: Outbox) -> int:
 
 def weigh_received(bucket: int, received: Received) -> BucketEvidence:
     """The evidence of a bucket of several slices."""
-    kinds = (CANDIDATES, PLAIN, JOINT, NAMES)
-    return bucket_evidence(*(received.tables(kind) for kind in kinds))
+    return bucket_evidence(received.tables)

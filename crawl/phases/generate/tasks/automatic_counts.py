@@ -10,23 +10,22 @@ first few requests and pages tell little and count little. No host gets none.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
+
+from crawl.phases.generate.tasks.arrays import Floats, Integers
 
 _PRIOR = 10
 """So many good answers, and different pages, a host is taken to have had before the first."""
 _MAX_HALVINGS = 30
 
-Floats = npt.NDArray[np.float64]
-
 
 def automatic_counts(
     most: int,
-    requests: npt.NDArray[np.int64],
-    vain: npt.NDArray[np.int64],
-    pages: npt.NDArray[np.int64],
+    requests: Integers,
+    vain: Integers,
+    pages: Integers,
     duplicates_share: Floats,
-    failures: npt.NDArray[np.int64],
-) -> npt.NDArray[np.int64]:
+    failures: Integers,
+) -> Integers:
     """The bound of each host; `vain` of its requests brought no page."""
     answered = answered_share(requests, vain)
     different = different_share(pages, duplicates_share)
@@ -35,13 +34,13 @@ def automatic_counts(
     return np.clip(counts, 1, most).astype(np.int64)
 
 
-def answered_share(requests: npt.NDArray[np.int64], vain: npt.NDArray[np.int64]) -> Floats:
+def answered_share(requests: Integers, vain: Integers) -> Floats:
     """The share of requests that brought a page, with those that any host is taken to have had."""
     share: Floats = (requests - vain + _PRIOR) / (requests + _PRIOR)
     return share
 
 
-def different_share(pages: npt.NDArray[np.int64], duplicates_share: Floats) -> Floats:
+def different_share(pages: Integers, duplicates_share: Floats) -> Floats:
     """Of the pages those that no other repeats, likewise."""
     share: Floats = 1 - duplicates_share * pages / (pages + _PRIOR)
     return share
@@ -51,13 +50,13 @@ def explained_count(
     most: int, requests: int, vain: int, pages: int, duplicates_share: float, failures: int
 ) -> tuple[int, str]:
     """The bound of one host, and why in a few words."""
-    asked, lost, known = (np.array([each]) for each in (requests, vain, pages))
+    asked, lost, page_counts = (np.array([each]) for each in (requests, vain, pages))
     share = np.array([duplicates_share])
-    count = int(automatic_counts(most, asked, lost, known, share, np.array([failures]))[0])
+    count = int(automatic_counts(most, asked, lost, page_counts, share, np.array([failures]))[0])
     if count == most:
         return count, "it answers and does not repeat itself"
     answered = float(answered_share(asked, lost)[0])
-    different = float(different_share(known, share)[0])
+    different = float(different_share(page_counts, share)[0])
     why = [f"{most:,} × (answered {answered:.2f} × different {different:.2f})²"]
     if failures:
         rounds = "a round" if failures == 1 else f"{failures:,} rounds"

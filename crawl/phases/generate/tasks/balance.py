@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from crawl.phases.generate.tasks.arrays import Integers
 from crawl.phases.generate.tasks.chains import ChainShard, DealTask
 from crawl.phases.generate.tasks.deal import Chains, deal_sites, makespan, part_loads
 
@@ -41,8 +41,8 @@ def balance_parts(
         chains = _chains(shards, chain_places, slots)
         dealt = deal_sites(chains.seconds, chains.site, parts)
         at = 0
-        for parts_of, chosen in ((chain_parts, chain_places), (slot_parts, slots)):
-            for mine, places in zip(parts_of, chosen, strict=True):
+        for parts_of, places_by_shard in ((chain_parts, chain_places), (slot_parts, slots)):
+            for mine, places in zip(parts_of, places_by_shard, strict=True):
                 mine[places] = number * parts + dealt[at : at + len(places)]
                 at += len(places)
         loads = part_loads(dealt, chains, parts, threads=threads, latency_s=latency_s)
@@ -69,9 +69,7 @@ def balance_parts(
 
 
 def _chains(
-    shards: Sequence[ChainShard],
-    chain_places: Sequence[npt.NDArray[np.int64]],
-    slots: Sequence[npt.NDArray[np.int64]],
+    shards: Sequence[ChainShard], chain_places: Sequence[Integers], slots: Sequence[Integers]
 ) -> Chains:
     """What is dealt: the chains that the shards tell of, then their slots."""
     rows = []

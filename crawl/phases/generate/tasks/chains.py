@@ -7,17 +7,17 @@ hash of their site, and the driver deals slots.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from crawl.model.datum import FETCH_DELAY_KEY
 from crawl.model.metadata import has_any, lookup
 from crawl.model.tables import CRAWL_GENERATE
+from crawl.phases.generate.tasks.arrays import Floats, Integers, Keys, Segments, Shards
 from crawl.phases.generate.tasks.collect import SELECTED
 from crawl.phases.generate.tasks.deal import chain_seconds
 from crawl.tables.exchange import Outbox, Received, RowKind
@@ -44,11 +44,11 @@ class ChainsJob:
 class ChainShard:
     """The chains of a shard by segment, longest first of all; and the sums of the others."""
 
-    segment: npt.NDArray[np.int16]
-    chain: npt.NDArray[np.uint64]
-    site: npt.NDArray[np.uint64]
-    urls: npt.NDArray[np.int64]
-    seconds: npt.NDArray[np.float64]
+    segment: Segments
+    chain: Keys
+    site: Keys
+    urls: Integers
+    seconds: Floats
     slots: SlotSums
 
 
@@ -56,12 +56,12 @@ class ChainShard:
 class SlotSums:
     """The chains in each slot of a segment, added up; slots without any are left out."""
 
-    segment: npt.NDArray[np.int16]
-    slot: npt.NDArray[np.int32]
-    urls: npt.NDArray[np.int64]
-    chains: npt.NDArray[np.int64]
-    seconds: npt.NDArray[np.float64]
-    longest_s: npt.NDArray[np.float64]
+    segment: Segments
+    slot: Shards
+    urls: Integers
+    chains: Integers
+    seconds: Floats
+    longest_s: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,78 +69,54 @@ class DealTask:
     """The part of each chain that the shard listed, sorted by segment and chain, and of each
     slot; parts are numbered through all segments: segment · parts + part."""
 
-    segment: npt.NDArray[np.int16]
-    chain: npt.NDArray[np.uint64]
-    part: npt.NDArray[np.int32]
-    slot_segment: npt.NDArray[np.int16]
-    slot: npt.NDArray[np.int32]
-    slot_part: npt.NDArray[np.int32]
+    segment: Segments
+    chain: Keys
+    part: Shards
+    slot_segment: Segments
+    slot: Shards
+    slot_part: Shards
 
 
 def count_chains(job: ChainsJob, shard: int, received: Received) -> ChainShard:
     """How long the chains are that meet in a shard."""
-    counted = _Counted.of(SELECTED.schema.empty_table(), job.delay_s)
-    waiting: list[_Counted] = []
+    counted = _counted(SELECTED.schema.empty_table(), job.delay_s)
+    waiting: list[pa.Table] = []
     waiting_chains = 0
     for selected in received.batches(SELECTED):
-        waiting.append(_Counted.of(selected, job.delay_s))
-        waiting_chains += len(waiting[-1].chain)
+        waiting.append(_counted(selected, job.delay_s))
+        waiting_chains += waiting[-1].num_rows
         # not each time: where chains are short, they are nearly as many as the records
-        if waiting_chains > len(counted.chain):
-            counted = _Counted.together([counted, *waiting])
+        if waiting_chains > counted.num_rows:
+            counted = _together([counted, *waiting])
             waiting, waiting_chains = [], 0
-    counted = _Counted.together([counted, *waiting])
-    mean_delay = counted.delays_s / counted.urls
-    seconds = chain_seconds(counted.urls, mean_delay, job.latency_s)
-    return shorten(job, counted.segment, counted.chain, counted.site, counted.urls, seconds)
+    counted = _together([counted, *waiting]).sort_by([(name, "ascending") for name in _NUMBERS])
+    segment, chain, site, urls, delays_s = (column.to_numpy() for column in counted.columns)
+    seconds = chain_seconds(urls, delays_s / urls, job.latency_s)
+    return shorten(job, segment, chain, site, urls, seconds)
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
-    """Chains by segment and number."""
+_NUMBERS = ["segment", "chain"]
+_SUMS: dict[str, Literal["max", "sum"]] = {"site": "max", "urls": "sum", "delays_s": "sum"}
+"""Of a chain, which is of one site: its URLs, and the delays of all of them together."""
 
-    segment: npt.NDArray[np.int16]
-    chain: npt.NDArray[np.uint64]
-    site: npt.NDArray[np.uint64]
-    urls: npt.NDArray[np.int64]
-    delays_s: npt.NDArray[np.float64]
-    """Of all its URLs together."""
 
-    @classmethod
-    def of(cls, selected: pa.Table, delay_s: float) -> _Counted:
-        one_by_one = cls(
-            selected["segment"].to_numpy(),
-            selected["chain"].to_numpy(),
-            selected["site"].to_numpy(),
-            np.ones(selected.num_rows, dtype=np.int64),
-            _delays(selected, delay_s),
-        )
-        return cls.together([one_by_one])
+def _counted(selected: pa.Table, delay_s: float) -> pa.Table:
+    """The chains of some records, by segment and number."""
+    ones = np.ones(selected.num_rows, dtype=np.int64)
+    columns = [*selected.select([*_NUMBERS, "site"]).columns, ones, _delays(selected, delay_s)]
+    return _together([pa.table(columns, names=[*_NUMBERS, *_SUMS])])
 
-    @classmethod
-    def together(cls, some: Sequence[_Counted]) -> _Counted:
-        """Those of one number as one chain."""
-        segment = np.concatenate([each.segment for each in some])
-        chain = np.concatenate([each.chain for each in some])
-        order = np.lexsort((chain, segment))
-        segment, chain = segment[order], chain[order]
-        is_first = (segment[1:] != segment[:-1]) | (chain[1:] != chain[:-1])
-        starts = np.flatnonzero(np.append(True, is_first)) if len(order) else order
-        site = np.concatenate([each.site for each in some])[order]
-        urls = np.concatenate([each.urls for each in some])[order]
-        delays = np.concatenate([each.delays_s for each in some])[order]
-        if len(starts):
-            urls, delays = np.add.reduceat(urls, starts), np.add.reduceat(delays, starts)
-        return cls(segment[starts], chain[starts], site[starts], urls, delays)
+
+def _together(tables: list[pa.Table]) -> pa.Table:
+    """Those of one number as one chain."""
+    groups = pa.concat_tables(tables).group_by(_NUMBERS, use_threads=False)
+    sums = groups.aggregate([*_SUMS.items()])
+    names = [*_NUMBERS, *(f"{name}_{sum_of}" for name, sum_of in _SUMS.items())]
+    return sums.select(names).rename_columns([*_NUMBERS, *_SUMS])
 
 
 def shorten(
-    job: ChainsJob,
-    segments: npt.NDArray[np.int16],
-    chain: npt.NDArray[np.uint64],
-    site: npt.NDArray[np.uint64],
-    urls: npt.NDArray[np.int64],
-    seconds: npt.NDArray[np.float64],
+    job: ChainsJob, segments: Segments, chain: Keys, site: Keys, urls: Integers, seconds: Floats
 ) -> ChainShard:
     """The longest chains of a shard one by one, and the sums of the others, for the driver. The
     chains are sorted by segment and number."""
@@ -157,11 +133,7 @@ def shorten(
 
 
 def _slot_sums(
-    job: ChainsJob,
-    segments: npt.NDArray[np.int16],
-    site: npt.NDArray[np.uint64],
-    urls: npt.NDArray[np.int64],
-    seconds: npt.NDArray[np.float64],
+    job: ChainsJob, segments: Segments, site: Keys, urls: Integers, seconds: Floats
 ) -> SlotSums:
     numbers = segments.astype(np.int64) * job.slots + _slots(job, site)
     used, place = np.unique(numbers, return_inverse=True)
@@ -177,7 +149,7 @@ def _slot_sums(
     )
 
 
-def _slots(job: ChainsJob, site: npt.NDArray[np.uint64]) -> npt.NDArray[np.int32]:
+def _slots(job: ChainsJob, site: Keys) -> Shards:
     # all sites of a shard are equal modulo the number of shards
     return (site // np.uint64(job.shards) % np.uint64(job.slots)).astype(np.int32)
 
@@ -201,20 +173,15 @@ def deal_shard(job: ChainsJob, task: DealTask, received: Received, outbox: Outbo
         outbox.send(LISTS, rows, destinations)
 
 
-def _looked_up(
-    chains: npt.NDArray[np.uint64],
-    parts: npt.NDArray[np.int32],
-    wanted: npt.NDArray[np.uint64],
-    otherwise: npt.NDArray[np.int32],
-) -> npt.NDArray[np.int32]:
+def _looked_up(chains: Keys, parts: Shards, numbers: Keys, otherwise: Shards) -> Shards:
     """The part of each wanted chain among those sorted; else the other."""
     if len(chains) == 0:
         return otherwise
-    places = np.minimum(np.searchsorted(chains, wanted), len(chains) - 1)
-    return np.where(chains[places] == wanted, parts[places], otherwise)
+    places = np.minimum(np.searchsorted(chains, numbers), len(chains) - 1)
+    return np.where(chains[places] == numbers, parts[places], otherwise)
 
 
-def _delays(selected: pa.Table, usual_s: float) -> npt.NDArray[np.float64]:
+def _delays(selected: pa.Table, usual_s: float) -> Floats:
     """Seconds between requests, for each row; a record may bear its host's own."""
     usual = np.full(selected.num_rows, usual_s)
     metadata = selected["metadata"].combine_chunks()
@@ -223,5 +190,5 @@ def _delays(selected: pa.Table, usual_s: float) -> npt.NDArray[np.float64]:
     own = lookup(metadata, FETCH_DELAY_KEY)
     valid = pc.match_substring_regex(own, r"^[0-9]{1,12}$")
     milliseconds = pc.if_else(valid, own, None).cast(pa.float64())
-    given = milliseconds.to_numpy(zero_copy_only=False)
-    return np.where(np.isnan(given), usual, given / 1000)
+    own_ms = milliseconds.to_numpy(zero_copy_only=False)
+    return np.where(np.isnan(own_ms), usual, own_ms / 1000)

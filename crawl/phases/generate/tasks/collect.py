@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.counters import Counters
 from crawl.model.arrow import required_schema, strings, with_column
 from crawl.model.tables import CRAWLDB
+from crawl.phases.generate.tasks.arrays import Integers, Keys
 from crawl.phases.generate.tasks.host_bounds import with_delays
 from crawl.phases.generate.tasks.shards import assigned_rows, with_generate_time
 from crawl.storage.folder import Folder
@@ -76,25 +76,25 @@ def collect_slice(
     counters = Counters()
     rows, segments = assigned_rows(received)
     chains = _Chains(job, counters)
-    done = 0
+    start = 0
     for selected in _records(job, base, rows):
-        chosen = segments[done : done + selected.num_rows]
-        done += selected.num_rows
+        segment = segments[start : start + selected.num_rows]
+        start += selected.num_rows
         marked = with_generate_time(
-            selected["metadata"].combine_chunks(), job.now_ms, np.arange(len(chosen)), chosen
+            selected["metadata"].combine_chunks(), job.now_ms, np.arange(len(segment)), segment
         )
         marked = with_delays(marked, selected["host"], received)
         selected = with_column(selected, "metadata", marked)
         chain, site = chains.of(selected["host"])
         selected = pa.Table.from_arrays(
-            [*selected.columns, pa.array(chosen), pa.array(chain), pa.array(site)],
+            [*selected.columns, pa.array(segment), pa.array(chain), pa.array(site)],
             schema=SELECTED.schema,
         )
         outbox.send(SELECTED, selected, (site % np.uint64(job.shards)).astype(np.int32))
     return CollectTaskResult(chains.longest(), counters)
 
 
-def _records(job: CollectJob, base: Slice, rows: npt.NDArray[np.int64]) -> Iterator[pa.Table]:
+def _records(job: CollectJob, base: Slice, rows: Integers) -> Iterator[pa.Table]:
     """These rows of a slice, some at a time; row groups without any are not read."""
     tables: list[pa.Table] = []
     waiting = start = 0
@@ -120,23 +120,21 @@ class _Chains:
     def __init__(self, job: CollectJob, counters: Counters) -> None:
         self._job = job
         self._counters = counters
-        self._known: dict[str, tuple[int, int]] = {}
+        self._numbers: dict[str, tuple[int, int]] = {}
         """The chain and the site of each host."""
         self._names: dict[int, str] = {}
         self._urls: Counter[int] = Counter()
 
-    def of(
-        self, hosts: pa.ChunkedArray[Any]
-    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.uint64]]:
+    def of(self, hosts: pa.ChunkedArray[Any]) -> tuple[Keys, Keys]:
         """The chain and the site of each row."""
         codes = encoded(hosts)
         distinct = strings(codes.dictionary)
-        self._learn([host for host in distinct if host not in self._known])
-        known = np.array([self._known[host] for host in distinct], dtype=np.uint64)
+        self._learn([host for host in distinct if host not in self._numbers])
+        numbers = np.array([self._numbers[host] for host in distinct], dtype=np.uint64)
         indices = codes.indices.to_numpy()
-        for (chain, _), urls in zip(known.tolist(), np.bincount(indices).tolist(), strict=True):
+        for (chain, _), urls in zip(numbers.tolist(), np.bincount(indices).tolist(), strict=True):
             self._urls[chain] += urls
-        return known[indices, 0], known[indices, 1]
+        return numbers[indices, 0], numbers[indices, 1]
 
     def longest(self) -> dict[int, str]:
         """The names of the chains with the most URLs."""
@@ -149,7 +147,7 @@ class _Chains:
             number = site = number_of(key)
             if self._job.mode is PartitionMode.BY_HOST:
                 site = number_of(registered_domain(key))
-            self._known[host] = number, site
+            self._numbers[host] = number, site
             self._names[number] = key
 
     def _keys(self, hosts: list[str]) -> list[str]:

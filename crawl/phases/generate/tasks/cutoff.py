@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from crawl.phases.generate.tasks.ranking import Cut, Keys
+from crawl.phases.generate.tasks.arrays import Keys
+from crawl.phases.generate.tasks.ranking import Cut
 
 LOWEST = 0
 HIGHEST = 2**64 - 1
@@ -74,30 +75,30 @@ def next_step(shards: int, step: int, most_keys: int) -> int:
 
 
 def settle_cuts(
-    found: list[KeySummary], limits: Bracket, step: int, wanted: int
+    summaries: list[KeySummary], limits: Bracket, step: int, top_n: int
 ) -> list[Cut] | Bracket:
     """The cut at the `wanted`-th highest key, one for each shard: they differ in how many ties a
     shard may take. Or, where too little was told, the bracket to look into next. There are more
     than so many keys not below this one."""
-    need = wanted - sum(shard.above for shard in found)
-    at_high = [shard.at_high for shard in found]
+    need = top_n - sum(shard.above for shard in summaries)
+    at_high = [shard.at_high for shard in summaries]
     if need <= sum(at_high):
         return _shared(limits.high, at_high, need)
     need -= sum(at_high)
-    inside = sum(shard.inside for shard in found)
+    inside = sum(shard.inside for shard in summaries)
     if need > inside:
-        return _shared(limits.low, [shard.at_low for shard in found], need - inside)
-    every = np.sort(np.concatenate([shard.thinned for shard in found]))[::-1]
+        return _shared(limits.low, [shard.at_low for shard in summaries], need - inside)
+    every = np.sort(np.concatenate([shard.thinned for shard in summaries]))[::-1]
     if step == 1:
         threshold = every[need - 1]
-        ties = [int(np.count_nonzero(shard.thinned == threshold)) for shard in found]
+        ties = [int(np.count_nonzero(shard.thinned == threshold)) for shard in summaries]
         return _shared(int(threshold), ties, need - int(np.count_nonzero(every > threshold)))
     # each thinned key stands for `step` keys that are at least as high: low is safe when
     # so many of them are counted that `need` keys surely are not below it
     enough = -(-need // step)
     low = int(every[enough - 1]) if enough <= len(every) else limits.low
     # at most (thinned keys above + one unfinished step a shard) · step keys are above high
-    sure = need // step - len(found)
+    sure = need // step - len(summaries)
     high = int(every[sure - 1]) if sure >= 1 else limits.high
     return Bracket(low, high)
 

@@ -14,7 +14,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
+
+from crawl.phases.generate.tasks.arrays import Floats, Integers, Keys, Shards
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +32,22 @@ class PartLoad:
 class Chains:
     """Chains to be dealt; or several short ones as one, which have their sums."""
 
-    number: npt.NDArray[np.uint64]
-    site: npt.NDArray[np.uint64]
-    urls: npt.NDArray[np.int64]
-    count: npt.NDArray[np.int64]
+    number: Keys
+    site: Keys
+    urls: Integers
+    count: Integers
     """How many chains it stands for."""
-    seconds: npt.NDArray[np.float64]
-    longest_s: npt.NDArray[np.float64]
+    seconds: Floats
+    longest_s: Floats
     """Of the longest chain that it stands for."""
 
 
-def chain_seconds(
-    urls: npt.NDArray[np.int64], delay_s: npt.NDArray[np.float64], latency_s: float
-) -> npt.NDArray[np.float64]:
+def chain_seconds(urls: Integers, delay_s: Floats, latency_s: float) -> Floats:
     """How long a chain takes: the delay counts between requests, not after the last."""
     return urls * latency_s + np.maximum(urls - 1, 0) * delay_s
 
 
-def deal(seconds: npt.NDArray[np.float64], parts: int) -> npt.NDArray[np.int32]:
+def deal(seconds: Floats, parts: int) -> Shards:
     """The part of each chain."""
     dealt = np.zeros(len(seconds), dtype=np.int32)
     waiting = [(0.0, part) for part in range(parts)]
@@ -59,21 +58,19 @@ def deal(seconds: npt.NDArray[np.float64], parts: int) -> npt.NDArray[np.int32]:
     return dealt
 
 
-def deal_sites(
-    seconds: npt.NDArray[np.float64], site: npt.NDArray[np.uint64], parts: int
-) -> npt.NDArray[np.int32]:
+def deal_sites(seconds: Floats, site: Keys, parts: int) -> Shards:
     """The part of each chain; chains of one site go to one part, unless the site would be
     more than half of what a part has to do."""
-    known, place = np.unique(site, return_inverse=True)
-    total = np.bincount(place, weights=seconds, minlength=len(known))
+    sites, place = np.unique(site, return_inverse=True)
+    total = np.bincount(place, weights=seconds, minlength=len(sites))
     is_small = total[place] <= seconds.sum() / parts / 2
-    units = np.where(is_small, place, len(known) + np.arange(len(seconds)))
+    units = np.where(is_small, place, len(sites) + np.arange(len(seconds)))
     _, unit = np.unique(units, return_inverse=True)
     return deal(np.bincount(unit, weights=seconds).astype(np.float64), parts)[unit]
 
 
 def part_loads(
-    dealt: npt.NDArray[np.int32], chains: Chains, parts: int, *, threads: int, latency_s: float
+    dealt: Shards, chains: Chains, parts: int, *, threads: int, latency_s: float
 ) -> list[PartLoad]:
     """Each part's load. A part ends when its longest chain does, or when its threads have
     waited for every answer, whichever is later."""

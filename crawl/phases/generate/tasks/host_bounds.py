@@ -10,7 +10,7 @@ records are collected.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -68,7 +68,8 @@ def send_automatic(router: Router, file: HostsFile, outbox: Outbox) -> None:
                 rows["duplicates_share"].to_numpy(),
                 rows["failures"].to_numpy().astype(np.int64),
             )
-            bounds = bounds_table(rows["host"].combine_chunks(), AUTOMATIC, counts, None)
+            delays = pa.nulls(len(counts), pa.int64())
+            bounds = _bounds(rows["host"].combine_chunks(), AUTOMATIC, counts, delays)
             send_bounds(router, bounds, outbox)
 
 
@@ -76,12 +77,8 @@ def bounds_of_values(
     hosts: pa.Array[Any], counts: pa.Array[Any], delays: pa.Array[Any]
 ) -> pa.Table:
     """The bounds that an expression gave as numbers of any size, with a fraction or none."""
-    return bounds_table(
-        hosts,
-        BY_EXPRESSION,
-        _whole(counts, -_LARGEST, _LARGEST),
-        _whole(delays, 0, _LONGEST_DELAY_MS),
-    )
+    max_counts = _whole(counts, -_LARGEST, _LARGEST)
+    return _bounds(hosts, BY_EXPRESSION, max_counts, _whole(delays, 0, _LONGEST_DELAY_MS))
 
 
 def send_values(
@@ -100,22 +97,13 @@ def _whole(values: pa.Array[Any], least: float, most: float) -> pa.Array[Any]:
     numbers = values.to_numpy(zero_copy_only=False).astype(np.float64)
     is_number = ~np.isnan(numbers) & (numbers >= least)
     whole = np.rint(np.clip(np.where(is_number, numbers, 0), least, most)).astype(np.int64)
-    found: pa.Array[Any] = pa.array(whole, mask=~is_number)
-    return found
+    return cast("pa.Array[Any]", pa.array(whole, mask=~is_number))
 
 
-def bounds_table(hosts: pa.Array[Any], origin: int, counts: Any, delays: Any) -> pa.Table:
+def _bounds(hosts: pa.Array[Any], origin: int, counts: Any, delays: Any) -> pa.Table:
     """Rows of HOST_BOUNDS."""
-    nothing = pa.nulls(len(hosts), pa.int64())
-    return pa.table(
-        [
-            hosts,
-            pa.array(np.full(len(hosts), origin, dtype=np.int8)),
-            nothing if counts is None else pa.array(counts, pa.int64()),
-            nothing if delays is None else pa.array(delays, pa.int64()),
-        ],
-        schema=HOST_BOUNDS.schema,
-    )
+    origins = np.full(len(hosts), origin, dtype=np.int8)
+    return pa.table([hosts, origins, counts, delays], schema=HOST_BOUNDS.schema)
 
 
 def send_bounds(router: Router, bounds: pa.Table, outbox: Outbox) -> None:
@@ -141,8 +129,8 @@ def own_caps(received: Received) -> OwnCaps | None:
         return None
     names = strings(rows["host"])
     numbers = np.array([number_of(name) for name in names], dtype=np.uint64)
-    found, first = np.unique(numbers, return_index=True)
-    return OwnCaps(found, rows["max_count"].to_numpy()[first])
+    groups, first = np.unique(numbers, return_index=True)
+    return OwnCaps(groups, rows["max_count"].to_numpy()[first])
 
 
 def send_caps(caps: OwnCaps | None, shard: int, outbox: Outbox) -> None:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from crawl.model.arrow import strings
 from crawl.model.hosts import HostState
 from crawl.model.status import Status
-from crawl.phases.generate.tasks.ranking import Keys
+from crawl.phases.generate.tasks.arrays import Keys, Mask, Shards
 from crawl.rules.host_wait import waits_until
 from crawl.storage.layout import encoded
 
@@ -49,37 +49,33 @@ class HostGate:
         """When the first of those that wait may be asked again."""
         return min((self._until[host] for host in self.waiting), default=None)
 
-    def waits(self, rows: pa.Table, due: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def waits(self, rows: pa.Table, due: Mask) -> Mask:
         """Whether each row's host waits; the hosts of those that are due are noted."""
         return self._left_out(rows, due, self._shut)
 
-    def is_stopped(self, rows: pa.Table, due: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    def is_stopped(self, rows: pa.Table, due: Mask) -> Mask:
         """Whether each row is a new URL of a host that must not have any for now."""
         return self._left_out(rows, due & _is_new(rows), self._stopped) & _is_new(rows)
 
-    def probed(self, rows: pa.Table) -> npt.NDArray[np.int32]:
+    def probed(self, rows: pa.Table) -> Shards:
         """The number of each row's host, where only one URL of it is tried; else -1."""
         return _numbers(rows["host"], self._probed)
 
-    def slowed(self, rows: pa.Table) -> npt.NDArray[np.int32]:
+    def slowed(self, rows: pa.Table) -> Shards:
         """The number of each row's host, where the row is one of several new URLs of which only
         some are tried; else -1."""
         return np.where(_is_new(rows), _numbers(rows["host"], self._slowed), np.int32(-1))
 
-    def _left_out(
-        self, rows: pa.Table, due: npt.NDArray[np.bool_], among: set[str]
-    ) -> npt.NDArray[np.bool_]:
+    def _left_out(self, rows: pa.Table, due: Mask, among: set[str]) -> Mask:
         if not among:
             return np.zeros(rows.num_rows, dtype=np.bool_)
         codes, names = _codes(rows["host"])
-        found: npt.NDArray[np.bool_] = np.array([name in among for name in names], bool)[codes]
-        self.waiting.update(names[code] for code in np.unique(codes[found & due]).tolist())
-        return found
+        is_among = np.array([name in among for name in names], bool)[codes]
+        self.waiting.update(names[code] for code in np.unique(codes[is_among & due]).tolist())
+        return is_among
 
 
-def best_of_tried(
-    tried: npt.NDArray[np.integer], keys: Keys, most: int = 1
-) -> npt.NDArray[np.bool_]:
+def best_of_tried(tried: npt.NDArray[np.integer], keys: Keys, most: int = 1) -> Mask:
     """True for all but the rows of hosts that are only tried, and for the best of each of those."""
     stays = tried < 0
     rows = np.flatnonzero(~stays)
@@ -94,19 +90,17 @@ def _numbered(hosts: Iterable[str]) -> dict[str, int]:
     return {host: number for number, host in enumerate(sorted(hosts))}
 
 
-def _numbers(hosts: pa.ChunkedArray[Any], numbers: Mapping[str, int]) -> npt.NDArray[np.int32]:
+def _numbers(hosts: pa.ChunkedArray[Any], numbers: Mapping[str, int]) -> Shards:
     if not numbers:
         return np.full(len(hosts), -1, dtype=np.int32)
     codes, names = _codes(hosts)
-    found: npt.NDArray[np.int32] = np.array([numbers.get(name, -1) for name in names], np.int32)
-    return found[codes]
+    return np.array([numbers.get(name, -1) for name in names], np.int32)[codes]
 
 
-def _is_new(rows: pa.Table) -> npt.NDArray[np.bool_]:
-    found: npt.NDArray[np.bool_] = rows["status"].to_numpy() == int(Status.DB_UNFETCHED)
-    return found
+def _is_new(rows: pa.Table) -> Mask:
+    return np.asarray(rows["status"].to_numpy() == int(Status.DB_UNFETCHED))
 
 
-def _codes(hosts: pa.ChunkedArray[Any]) -> tuple[npt.NDArray[np.int32], list[str]]:
+def _codes(hosts: pa.ChunkedArray[Any]) -> tuple[Shards, list[str]]:
     column = encoded(hosts)
     return column.indices.to_numpy(), strings(column.dictionary)

@@ -13,11 +13,12 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-Keys = npt.NDArray[np.uint64]
+from crawl.phases.generate.tasks.arrays import Integers, Keys, Mask, Segments
+
 NOT_TAKEN = -1
 
 
-def keys_of(values: npt.NDArray[np.float32], bucket: int, rows: npt.NDArray[np.int64]) -> Keys:
+def keys_of(values: npt.NDArray[np.float32], bucket: int, rows: Integers) -> Keys:
     """Keys of candidates by sort value and by where they stand in the CrawlDb."""
     bits = values.astype(np.float32).view(np.uint32)
     # IEEE floats compare as integers once negative ones are turned around
@@ -48,9 +49,9 @@ class Cut:
 class OwnCaps:
     """Groups that have caps of their own."""
 
-    groups: npt.NDArray[np.uint64]
+    groups: Keys
     """In rising order."""
-    most: npt.NDArray[np.int64]
+    most: Integers
     """Most URLs in one segment, which may be none; negative: no bound."""
 
     def scaled(self, segments: int, extra: int = 0) -> OwnCaps:
@@ -58,7 +59,7 @@ class OwnCaps:
         most = np.where(self.most < 0, self.most, self.most * segments + extra)
         return OwnCaps(self.groups, most)
 
-    def limits(self, groups: npt.NDArray[np.uint64], cap: int) -> npt.NDArray[np.int64]:
+    def limits(self, groups: Keys, cap: int) -> Integers:
         """The cap of each group: its own, or else that of all."""
         limits = np.full(len(groups), cap if cap > 0 else UNLIMITED, dtype=np.int64)
         if len(self.groups):
@@ -72,9 +73,7 @@ class OwnCaps:
 UNLIMITED = 1 << 62
 
 
-def within_cap(
-    keys: Keys, groups: npt.NDArray[np.uint64], cap: int, own: OwnCaps | None = None
-) -> npt.NDArray[np.bool_]:
+def within_cap(keys: Keys, groups: Keys, cap: int, own: OwnCaps | None = None) -> Mask:
     """True for the `cap` highest keys of each group; all where cap is 0 or less. A group may have
     a cap of its own.
 
@@ -93,7 +92,7 @@ def within_cap(
     limits = (own or _NO_OWN).limits(names, cap)
     for group in np.flatnonzero(sizes > limits).tolist():
         mine = runs[first_run[group] : first_run[group + 1]]
-        rows: slice | npt.NDArray[np.int64]
+        rows: slice | Integers
         if len(mine) == 1:
             rows = slice(starts[mine[0]], ends[mine[0]])
         else:
@@ -105,33 +104,29 @@ def within_cap(
 _NO_OWN = OwnCaps(np.zeros(0, dtype=np.uint64), np.zeros(0, dtype=np.int64))
 
 
-def _highest(keys: Keys, most: int) -> npt.NDArray[np.bool_]:
+def _highest(keys: Keys, most: int) -> Mask:
     """True for the `most` highest of more keys than that; of equal ones for the first."""
     if most == 0:
         return np.zeros(len(keys), dtype=bool)
     place = len(keys) - most
     lowest = np.partition(keys, place)[place]
-    chosen: npt.NDArray[np.bool_] = keys > lowest
+    is_high: Mask = keys > lowest
     ties = np.flatnonzero(keys == lowest)
-    chosen[ties[: most - int(np.count_nonzero(chosen))]] = True
-    return chosen
+    is_high[ties[: most - int(np.count_nonzero(is_high))]] = True
+    return is_high
 
 
 def assign(
-    keys: Keys,
-    groups: npt.NDArray[np.uint64],
-    cap: int,
-    cuts: list[Cut],
-    own: OwnCaps | None = None,
-) -> npt.NDArray[np.int16]:
+    keys: Keys, groups: Keys, cap: int, cuts: list[Cut], own: OwnCaps | None = None
+) -> Segments:
     """The segment of each candidate of a shard, NOT_TAKEN for those left over.
 
     `cuts` are the segments settled so far, in order; their ties are this shard's share.
     """
     taken = np.full(len(keys), NOT_TAKEN, dtype=np.int16)
     for segment, cut in enumerate(cuts):
-        left = np.flatnonzero(taken == NOT_TAKEN)
-        eligible = left[within_cap(keys[left], groups[left], cap, own)]
+        rest = np.flatnonzero(taken == NOT_TAKEN)
+        eligible = rest[within_cap(keys[rest], groups[rest], cap, own)]
         above = keys[eligible] > np.uint64(cut.above)
         taken[eligible[above]] = segment
         tied = eligible[keys[eligible] == np.uint64(cut.above)]
@@ -140,13 +135,9 @@ def assign(
 
 
 def eligible_keys(
-    keys: Keys,
-    groups: npt.NDArray[np.uint64],
-    cap: int,
-    cuts: list[Cut],
-    own: OwnCaps | None = None,
+    keys: Keys, groups: Keys, cap: int, cuts: list[Cut], own: OwnCaps | None = None
 ) -> Keys:
     """What the next segment may choose from in this shard, highest first."""
-    left = assign(keys, groups, cap, cuts, own) == NOT_TAKEN
-    keys, groups = keys[left], groups[left]
+    rest = assign(keys, groups, cap, cuts, own) == NOT_TAKEN
+    keys, groups = keys[rest], groups[rest]
     return np.sort(keys[within_cap(keys, groups, cap, own)])[::-1]

@@ -21,6 +21,7 @@ from crawl.model.metadata import has_any, lookup
 from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.model.tables import CRAWLDB
 from crawl.phases.generate.tasks import host_gate
+from crawl.phases.generate.tasks.arrays import Integers, Keys, Mask, Shards
 from crawl.phases.generate.tasks.host_bounds import own_caps, send_caps, send_delays
 from crawl.phases.generate.tasks.host_gate import HostGate
 from crawl.phases.generate.tasks.ranking import OwnCaps, keys_of, within_cap
@@ -30,14 +31,12 @@ from crawl.storage.folder import Folder
 from crawl.storage.layout import bucket_of, encoded, number_of
 from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
-from crawl.tables.exchange import NOTHING, Outbox, Received, RowKind
+from crawl.tables.exchange import Outbox, Received, RowKind
 from crawl.tables.hosts import read_hosts
 from crawl.tables.matching import MATCHING
 from crawl.tables.slices import Router, Slice
 from crawl.urls.domains import registered_domain
 from crawl.urls.hosts import hosts_of
-
-Mask = npt.NDArray[np.bool_]
 
 CANDIDATES = RowKind(
     "candidates",
@@ -93,11 +92,6 @@ class ScanTaskResult:
     """When the first of the hosts that are left out may be asked again."""
 
 
-def scan_alone(job: ScanJob, task: ScanTask, outbox: Outbox) -> ScanTaskResult:
-    """Scans a slice of which nothing need be known besides its files."""
-    return scan_slice(job, task, NOTHING, outbox)
-
-
 def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox) -> ScanTaskResult:
     """Sends the candidates of a slice to their shards. Received are the URLs on lists of
     unfinished segments and those that are not to be selected once more, and the rows that `--expr`
@@ -107,7 +101,7 @@ def scan_slice(job: ScanJob, task: ScanTask, received: Received, outbox: Outbox)
     listed = received.rows(LISTED)["url"]
     not_again = received.rows(NOT_AGAIN)["url"]
     columns = _columns(selection, needs_url=len(listed) + len(not_again) > 0)
-    matching: npt.NDArray[np.int32] | None = None
+    matching: Shards | None = None
     if job.has_expr:
         matching = received.rows(MATCHING)["row"].to_numpy()
     gate = gate_of(selection, job.crawldb, task.hosts)
@@ -139,15 +133,11 @@ class _Scanned:
     _gate: HostGate
     _groups: _Groups
     _caps: OwnCaps | None
-    _found: list[pa.Table] = field(default_factory=lambda: [TRIED.schema.empty_table()])
-    _shards: list[npt.NDArray[np.int32]] = field(default_factory=lambda: [np.empty(0, np.int32)])
+    _tables: list[pa.Table] = field(default_factory=lambda: [TRIED.schema.empty_table()])
+    _shards: list[Shards] = field(default_factory=lambda: [np.empty(0, np.int32)])
 
     def add(
-        self,
-        rows: pa.Table,
-        alive: npt.NDArray[np.int64],
-        values: npt.NDArray[np.float32],
-        place: npt.NDArray[np.int64],
+        self, rows: pa.Table, alive: Integers, values: npt.NDArray[np.float32], place: Integers
     ) -> None:
         """Takes rows of a group; `place` is their number in the slice."""
         base, count = self._base, len(alive)
@@ -164,7 +154,7 @@ class _Scanned:
             self._gate.probed(rows)[alive],
             self._gate.slowed(rows)[alive],
         ]
-        self._found.append(pa.table(columns, schema=TRIED.schema))
+        self._tables.append(pa.table(columns, schema=TRIED.schema))
         self._shards.append(shard)
 
     def send(self, counters: Counters, outbox: Outbox) -> None:
@@ -176,7 +166,7 @@ class _Scanned:
         else:
             waiting = pa.table([sorted(self._gate.waiting)], schema=WAITING_HOSTS.schema)
             outbox.send_all(WAITING_HOSTS, waiting, first_slice)
-        every, shards = pa.concat_tables(self._found), np.concatenate(self._shards)
+        every, shards = pa.concat_tables(self._tables), np.concatenate(self._shards)
         every, stays = best_tried(every, counters)
         shards = shards[stays]
         if not is_whole:
@@ -205,7 +195,7 @@ def best_tried(every: pa.Table, counters: Counters) -> tuple[pa.Table, Mask]:
     return (every if stays.all() else every.filter(pa.array(stays))), stays
 
 
-def _hosts_by(rows: pa.Table, rule: str) -> npt.NDArray[np.int64]:
+def _hosts_by(rows: pa.Table, rule: str) -> Integers:
     """A number for the host of each row that the rule is about; else -1."""
     numbers = rows[rule].to_numpy().astype(np.int64)
     buckets = rows["bucket"].to_numpy().astype(np.int64)
@@ -305,27 +295,25 @@ class _Groups:
         self._selection = selection
         self._counters = counters
         self._router = router
-        self._known: dict[str, tuple[int, int]] = {}
+        self._numbers: dict[str, tuple[int, int]] = {}
 
-    def of(
-        self, hosts: pa.ChunkedArray[Any], rows: npt.NDArray[np.int64]
-    ) -> tuple[npt.NDArray[np.uint64], npt.NDArray[np.int32]]:
+    def of(self, hosts: pa.ChunkedArray[Any], rows: Integers) -> tuple[Keys, Shards]:
         codes = encoded(hosts)
         indices = codes.indices.to_numpy()[rows]
         used = np.flatnonzero(np.bincount(indices, minlength=len(codes.dictionary)))
         names = strings(codes.dictionary.take(used))
-        self._learn([host for host in names if host not in self._known])
+        self._learn([host for host in names if host not in self._numbers])
         group = np.zeros(len(codes.dictionary), dtype=np.uint64)
         shard = np.zeros(len(codes.dictionary), dtype=np.int32)
-        group[used] = [self._known[host][0] for host in names]
-        shard[used] = [self._known[host][1] for host in names]
+        group[used] = [self._numbers[host][0] for host in names]
+        shard[used] = [self._numbers[host][1] for host in names]
         return group[indices], self._router.first_slices(shard[indices])
 
     def _learn(self, hosts: list[str]) -> None:
         for host, name in zip(hosts, self._names(hosts), strict=True):
             if self._selection.by_domain:
                 name = registered_domain(name)
-            self._known[host] = number_of(name), bucket_of(name, self._router.buckets)
+            self._numbers[host] = number_of(name), bucket_of(name, self._router.buckets)
 
     def _names(self, hosts: list[str]) -> list[str]:
         """The hosts as normalizers of this scope spell them; as they are where they fail."""
@@ -339,10 +327,10 @@ class _Groups:
 def _prune(
     selection: Selection,
     candidates: pa.Table,
-    shards: npt.NDArray[np.int32],
+    shards: Shards,
     counters: Counters,
     caps: OwnCaps | None = None,
-) -> tuple[pa.Table, npt.NDArray[np.int32]]:
+) -> tuple[pa.Table, Shards]:
     """Leaves out candidates that can never be taken, whatever the other slices hold."""
     keys = candidates["key"].to_numpy()
     counters["candidates"] += len(keys)

@@ -107,16 +107,16 @@ def is_automatic(config: Config) -> bool:
 
 def host_expressions(config: Config) -> dict[str, str]:
     """The expressions over the HostDb that are given, by the names of their properties."""
-    given = (properties.GENERATE_MAX_COUNT_EXPR, properties.GENERATE_FETCH_DELAY_EXPR)
-    return {each.name: config[each] for each in given if config[each].strip()}
+    expressions = (properties.GENERATE_MAX_COUNT_EXPR, properties.GENERATE_FETCH_DELAY_EXPR)
+    return {each.name: config[each] for each in expressions if config[each].strip()}
 
 
 def bounds_hosts(config: Config) -> bool:
     """Whether the HostDb is needed. Raises UsageError where hosts are not what is counted."""
-    is_auto, given = is_automatic(config), host_expressions(config)
+    is_auto, expressions = is_automatic(config), host_expressions(config)
     mode, by_expression = properties.GENERATE_COUNT_MODE, properties.GENERATE_MAX_COUNT_EXPR.name
-    if config[mode] == "domain" and (is_auto or by_expression in given):
+    if config[mode] == "domain" and (is_auto or by_expression in expressions):
         automatic = f"{properties.GENERATE_MAX_COUNT.name}={properties.AUTO}"
         name = automatic if is_auto else by_expression
         raise UsageError(f"{name} bounds hosts, and {mode.name} is domain")
-    return is_auto or bool(given)
+    return is_auto or bool(expressions)

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
 from crawl.counters import Counters
@@ -16,9 +15,10 @@ from crawl.model.datum import GENERATE_TIME_KEY
 from crawl.model.metadata import with_entry
 from crawl.model.report import BELOW_TOP_N, PER_HOST_OVERFLOW
 from crawl.phases.generate.tasks import ranking
+from crawl.phases.generate.tasks.arrays import Integers, Keys, Segments
 from crawl.phases.generate.tasks.cutoff import Bracket, KeySummary, summarize
 from crawl.phases.generate.tasks.host_bounds import forward_delays, received_caps
-from crawl.phases.generate.tasks.ranking import Cut, Keys
+from crawl.phases.generate.tasks.ranking import Cut
 from crawl.phases.generate.tasks.scan import CANDIDATES, TRIED, WAITING_HOSTS, best_tried
 from crawl.tables.exchange import Outbox, Received, RowKind
 
@@ -57,16 +57,16 @@ def assign_shard(cap: int, shard: Shard, received: Received, outbox: Outbox) -> 
     keys, groups = _arrays(candidates)
     own = received_caps(received)
     taken = ranking.assign(keys, groups, cap, shard.cuts, own)
-    chosen = taken != ranking.NOT_TAKEN
-    counters["urls_generated"] += int(np.count_nonzero(chosen))
+    mask = taken != ranking.NOT_TAKEN
+    counters["urls_generated"] += int(np.count_nonzero(mask))
     segments = len(shard.cuts)
     possible = ranking.within_cap(keys, groups, cap * segments, own and own.scaled(segments))
-    over = ~possible & ~chosen
+    over = ~possible & ~mask
     counters[PER_HOST_OVERFLOW] += int(np.count_nonzero(over))
     counters["hosts_affected_per_host_overflow"] += len(np.unique(groups[over]))
-    counters[BELOW_TOP_N] += int(np.count_nonzero(possible & ~chosen))
-    table = pa.table([candidates["row"].to_numpy()[chosen], taken[chosen]], schema=ASSIGNED.schema)
-    outbox.send(ASSIGNED, table, candidates["slice"].to_numpy()[chosen])
+    counters[BELOW_TOP_N] += int(np.count_nonzero(possible & ~mask))
+    table = pa.table([candidates["row"].to_numpy()[mask], taken[mask]], schema=ASSIGNED.schema)
+    outbox.send(ASSIGNED, table, candidates["slice"].to_numpy()[mask])
     return counters
 
 
@@ -80,11 +80,11 @@ def _candidates(received: Received, counters: Counters) -> pa.Table:
     return pa.concat_tables([candidates, tried.select(CANDIDATES.schema.names)])
 
 
-def _arrays(candidates: pa.Table) -> tuple[Keys, npt.NDArray[np.uint64]]:
+def _arrays(candidates: pa.Table) -> tuple[Keys, Keys]:
     return candidates["key"].to_numpy(), candidates["group"].to_numpy()
 
 
-def assigned_rows(received: Received) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int16]]:
+def assigned_rows(received: Received) -> tuple[Integers, Segments]:
     """The selected rows of a slice in order, with their segments."""
     table = received.rows(ASSIGNED)
     rows = table["row"].to_numpy().astype(np.int64)
@@ -93,15 +93,12 @@ def assigned_rows(received: Received) -> tuple[npt.NDArray[np.int64], npt.NDArra
 
 
 def with_generate_time(
-    metadata: pa.Array[Any],
-    now_ms: int,
-    rows: npt.NDArray[np.int64],
-    segments: npt.NDArray[np.int16],
+    metadata: pa.Array[Any], now_ms: int, rows: Integers, segments: Segments
 ) -> pa.Array[Any]:
     """The generate time in these rows, a millisecond on for each segment: by it updatedb
     tells whose reservation a record bears."""
     for segment in np.unique(segments).tolist():
-        chosen = np.zeros(len(metadata), dtype=np.bool_)
-        chosen[rows[segments == segment]] = True
-        metadata = with_entry(metadata, GENERATE_TIME_KEY, str(now_ms + segment), chosen)
+        mask = np.zeros(len(metadata), dtype=np.bool_)
+        mask[rows[segments == segment]] = True
+        metadata = with_entry(metadata, GENERATE_TIME_KEY, str(now_ms + segment), mask)
     return metadata

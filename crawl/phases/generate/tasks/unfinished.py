@@ -37,12 +37,13 @@ def unfinished_segments(
     segments: Iterable[Segment], applied: Container[str], now_ms: int, reserved_ms: int
 ) -> list[Segment]:
     """The segments that the CrawlDb has not taken in and that are not so old as to be given up."""
-    found = []
-    for segment in segments:
-        listed = None if segment.name in applied else segment.manifest(GENERATE)
-        if listed is not None and listed.created_ms + reserved_ms > now_ms:
-            found.append(segment)
-    return found
+    return [
+        segment
+        for segment in segments
+        if segment.name not in applied
+        if (manifest := segment.manifest(GENERATE)) is not None
+        if manifest.created_ms + reserved_ms > now_ms
+    ]
 
 
 def list_files(segments: Iterable[Segment], kind: RowKind = LISTED) -> list[ListFile]:
