@@ -84,9 +84,9 @@ def render(result: PhaseResult, asked: Asked) -> View:
         ),
     ]
     if "tail" in details:
-        left = counters["handed_back.tail"]
+        url_count = counters["handed_back.tail"]
         parts.append(
-            Note(f"ended as a tail of few hosts; {left:,} URLs are left for the next round")
+            Note(f"ended as a tail of few hosts; {url_count:,} URLs are left for the next round")
         )
     if not result.complete:
         parts.append(Note("interrupted; run the same command to resume"))
