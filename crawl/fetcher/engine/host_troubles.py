@@ -49,7 +49,7 @@ class HostTroubles:
         self, host: str, reason: str, now: float, until: float, base_s: float = 0.0, reply: str = ""
     ) -> None:
         """Notes that the host's URLs are returned unfetched. What it said before is remembered
-        where nothing new was `reply`ed."""
+        where there is no new `reply`."""
         self._add(host, _Trouble(reason, now, until, base_s, gave_up=True, reply=reply))
 
     def close(
