@@ -64,8 +64,8 @@ class KnownRobots:
     def add(self, answers: Iterable[StoredAnswer]) -> None:
         """Takes in answers of a task before this one; the newest of an authority counts."""
         for answer in answers if self._keep_s > 0 else ():
-            known = self._answers.get(answer.authority)
-            if known is None or known.asked_ms <= answer.asked_ms:
+            before = self._answers.get(answer.authority)
+            if before is None or before.asked_ms <= answer.asked_ms:
                 self._answers[answer.authority] = answer
 
     def take(self, authority: str) -> StoredAnswer | None:
@@ -74,12 +74,12 @@ class KnownRobots:
         if authority in self._taken:
             return None
         self._taken.add(authority)
-        found = self._answers.pop(authority, None)
+        answer = self._answers.pop(authority, None)
         host = host_of(f"{authority}/") or ""
-        if found is None and self._rows is not None and host not in self._loaded:
+        if answer is None and self._rows is not None and host not in self._loaded:
             row = self._rows.row(authority, host)
-            found = None if row is None else next(to_answers(row), None)
-        return found if found is not None and self._counts(found) else None
+            answer = None if row is None else next(to_answers(row), None)
+        return answer if answer is not None and self._counts(answer) else None
 
     def _load(self, rows: KeyedRows, hosts: Collection[str], max_bytes: int) -> None:
         size = 0
@@ -107,9 +107,7 @@ class KnownServers:
     def load(self, keys: Iterable[str]) -> None:
         """Reads the buckets of these servers ahead."""
         if self._rows is not None:
-            wanted = set(keys)
-            numbers = {self._rows.bucket_of(key) for key in wanted}
-            for number in numbers:
+            for number in {self._rows.bucket_of(key) for key in keys}:
                 self._bucket(self._rows, number)
 
     def take(self, key: str) -> KnownServer | None:
@@ -125,17 +123,17 @@ class KnownServers:
         return KnownServer(ready_at, failures, pause.crawl_delay_s, pause.reason)
 
     def _bucket(self, rows: KeyedRows, number: int) -> dict[str, ServerPause]:
-        found = self._buckets.get(number)
-        if found is None:
+        pauses = self._buckets.get(number)
+        if pauses is None:
             now_ms = self._clock.now_ms()
-            found = {
+            pauses = {
                 pause.server: pause
                 for table in rows.of_bucket(number)
                 for pause in to_pauses(table)
                 if pause.matters_until_ms > now_ms
             }
-            self._buckets[number] = found
-        return found
+            self._buckets[number] = pauses
+        return pauses
 
 
 def learnt_answers(segment: Folder, chunks: Iterable[Chunk]) -> Iterable[StoredAnswer]:

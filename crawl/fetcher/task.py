@@ -86,9 +86,9 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     """Fetches what is not fetched yet, and commits it piece by piece."""
     clock, config = spec.clock, spec.config
     log = ChunkLog(spec.segment, file.part, spec.run)
-    done = _done(spec.segment, file.part, log)
-    if done is not None:
-        return done
+    earlier_result = _result_if_finished(spec.segment, file.part, log)
+    if earlier_result is not None:
+        return earlier_result
     if spec.cross_part is not None:
         authorities = part_end.read_cross_part(spec.segment, spec.cross_part.files)
         spec = replace(spec, cross_part=replace(spec.cross_part, authorities=authorities))
@@ -123,13 +123,13 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
         deadline=_deadline(spec.deadline_ms, clock),
     )
     if spec.cross_part is not None:
-        left = spec.segment.child(SERVERS_LEFT)
-        states = read_server_states(left, spec.cross_part.servers, clock.now_ms())
+        servers_folder = spec.segment.child(SERVERS_LEFT)
+        states = read_server_states(servers_folder, spec.cross_part.servers, clock.now_ms())
         engine.queues.keep_pauses(states, clock.monotonic())
     engine.queues.keep_pauses(paused, clock.monotonic())
     lists = [each.path for each in spec.lists_of(file)]
     waiting = unfetched_followed(spec.segment, chunks, fetched)
-    engine.resume(not_listed(waiting, spec.segment.child(GENERATE), lists))
+    engine.follower.resume(not_listed(waiting, spec.segment.child(GENERATE), lists))
     followed = _followed_before(spec, file, fetched)
     with TaskMonitor(output, file, config, clock, len(fetched), times, followed) as monitor:
         driver = ThreadedDriver(
@@ -169,7 +169,7 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     )
 
 
-def _done(segment: Folder, part: int, log: ChunkLog) -> FetchTaskResult | None:
+def _result_if_finished(segment: Folder, part: int, log: ChunkLog) -> FetchTaskResult | None:
     """What became of a part that is finished; None where it is not."""
     finished = log.finished()
     if finished is None:
@@ -212,9 +212,9 @@ def _kept_for_parse(
     spec: FetchTaskSpec, url: str, datum: CrawlDatum, faults: Counters
 ) -> dict[str, str]:
     """What of a page's record the parse wants to know."""
-    kept = spec.scoring.before_parse(url, datum, faults)
+    metadata = spec.scoring.before_parse(url, datum, faults)
     depth = datum.metadata.get(SITEMAP_DEPTH_KEY)
-    return kept if depth is None else {**kept, SITEMAP_DEPTH_KEY: depth}
+    return metadata if depth is None else {**metadata, SITEMAP_DEPTH_KEY: depth}
 
 
 def _total(chunks: list[Chunk]) -> Counters:
@@ -230,12 +230,12 @@ def _total(chunks: list[Chunk]) -> Counters:
 
 def _fetched_urls(segment: Folder, chunks: list[Chunk]) -> set[str]:
     """The URLs that have a record already, beside targets left for a later round."""
-    found: set[str] = set()
+    urls: set[str] = set()
     for piece in [chunk.pieces[FETCH] for chunk in chunks if FETCH in chunk.pieces]:
         with open_table(segment.child(FETCH), piece.path, size=piece.bytes) as source:
             for rows in each_group(source, ["url", "status"]):
-                found |= pages_of(rows)
-    return found
+                urls |= pages_of(rows)
+    return urls
 
 
 def _listed(

@@ -74,8 +74,8 @@ class _OtherPartsServers:
 
     def __call__(self, key: str) -> bool:
         if self._keys is None:
-            found = (_server_keys(self._spec, other, self._key_of) for other in self._others)
-            self._keys = frozenset[str]().union(*found)
+            keys = (_server_keys(self._spec, other, self._key_of) for other in self._others)
+            self._keys = frozenset[str]().union(*keys)
         return key in self._keys
 
 

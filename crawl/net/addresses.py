@@ -75,11 +75,11 @@ class AddressPolicy:
     def refusal(self, address: str) -> str | None:
         """Why the address must not be asked; None where it may be."""
         try:
-            found = ip_address(address)
+            ip = ip_address(address)
         except ValueError:
             return f"{address[:80]!r} is not an IP address"
-        inside = embedded_ipv4(found)
-        reached = (found, *inside)
+        inside = embedded_ipv4(ip)
+        reached = (ip, *inside)
         if any(_within(each, self._exclude) for each in reached):
             return f"{address} is excluded"
         if any(
@@ -87,7 +87,7 @@ class AddressPolicy:
         ):
             return f"{address} is {AddressRange.METADATA}"
         if self._include:
-            listed = _within(found, self._include) or (
+            listed = _within(ip, self._include) or (
                 bool(inside) and all(_within(each, self._include) for each in inside)
             )
             return None if listed else f"{address} is not included"
@@ -128,17 +128,17 @@ class AddressPolicy:
 
 
 def _networks(entries: Iterable[str], setting: str) -> tuple[Network, ...]:
-    found: list[Network] = []
+    networks: list[Network] = []
     for entry in entries:
         for text in _WORDS.get(entry.lower(), (entry,)):
             try:
-                found.append(ip_network(text, strict=False))
+                networks.append(ip_network(text, strict=False))
             except ValueError:
                 raise ConfigError(
                     f"{setting}: {entry!r} is no address, no CIDR block and none of the words "
                     + ", ".join(_WORDS)
                 ) from None
-    return tuple(found)
+    return tuple(networks)
 
 
 def _within(address: Address, networks: tuple[Network, ...]) -> bool:

@@ -48,8 +48,8 @@ Resolve = Callable[[str], Iterable[str]]
 def system_addresses(host: str) -> list[str]:
     """What the machine's own resolver says."""
     flags = socket.AI_ADDRCONFIG
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
+    entries = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM, flags=flags)
+    return list(dict.fromkeys(str(entry[4][0]) for entry in entries))
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,16 +114,16 @@ class HostResolver:
         self._negative_ttl = config[DNS_NEGATIVE_TTL]
         self._capacity = config[DNS_CACHE_SIZE]
         self._lock = threading.Lock()
-        self._known: OrderedDict[str, _CachedLookup] = OrderedDict()
+        self._cache: OrderedDict[str, _CachedLookup] = OrderedDict()
         """In the order of the look-ups; of a plain dict the first is found ever more slowly."""
         self._running: dict[str, Future[HostLookup]] = {}
 
     def locate(self, host: str) -> HostLookup:
         """Returns the addresses of a URL's host, IPv6 literals in brackets; never raises."""
         with self._lock:
-            known = self._known.get(host)
-            if known is not None and known.expires_at > self._monotonic():
-                return known.lookup
+            entry = self._cache.get(host)
+            if entry is not None and entry.expires_at > self._monotonic():
+                return entry.lookup
             running = self._running.get(host)
             mine = running is None
             if running is None:
@@ -132,12 +132,12 @@ class HostResolver:
             self._look_up(host, running)
         return running.result()
 
-    def known(self, host: str) -> HostLookup | None:
+    def locate_cached(self, host: str) -> HostLookup | None:
         """What `locate` returns, if it need not look the host up; else None. Takes no lock: it is
         called for every page."""
-        known = self._known.get(host)
-        if known is not None and known.expires_at > self._monotonic():
-            return known.lookup
+        entry = self._cache.get(host)
+        if entry is not None and entry.expires_at > self._monotonic():
+            return entry.lookup
         if host in self._running or not self._without_lookup(host):
             return None
         return self.locate(host)
@@ -153,11 +153,11 @@ class HostResolver:
     def demote(self, host: str, address: str) -> None:
         """Puts an address last to which no connection came about: another is tried next."""
         with self._lock:
-            known = self._known.get(host)
-            if known is None or len(known.lookup.addresses) < 2:
+            entry = self._cache.get(host)
+            if entry is None or len(entry.lookup.addresses) < 2:
                 return
-            others = tuple(each for each in known.lookup.addresses if each != address)
-            self._known[host] = _CachedLookup(HostLookup((*others, address)), known.expires_at)
+            others = tuple(each for each in entry.lookup.addresses if each != address)
+            self._cache[host] = _CachedLookup(HostLookup((*others, address)), entry.expires_at)
 
     def _look_up(self, host: str, running: Future[HostLookup]) -> None:
         located = HostLookup(kind=FailureKind.UNKNOWN_HOST, message=f"{host} was not looked up")
@@ -166,26 +166,26 @@ class HostResolver:
         finally:
             ttl = self._ttl if located.addresses else self._negative_ttl
             with self._lock:
-                self._known.pop(host, None)  # the newest is the last to be forgotten
-                self._known[host] = _CachedLookup(located, self._monotonic() + ttl)
-                while len(self._known) > self._capacity:
-                    self._known.popitem(last=False)
+                self._cache.pop(host, None)  # the newest is the last to be forgotten
+                self._cache[host] = _CachedLookup(located, self._monotonic() + ttl)
+                while len(self._cache) > self._capacity:
+                    self._cache.popitem(last=False)
                 del self._running[host]
             running.set_result(located)
 
     def _checked_lookup(self, host: str) -> HostLookup:
         try:
-            found = self._addresses(host)
+            addresses = self._addresses(host)
         except (OSError, UnicodeError) as error:  # UnicodeError: a label too long for IDNA
             reason = getattr(error, "strerror", None) or str(error)
             return HostLookup((), FailureKind.UNKNOWN_HOST, f"{host}: {reason}")
-        refusals = {address: self._policy.refusal(address) for address in found}
-        allowed = tuple(address for address in found if refusals[address] is None)
+        refusals = {address: self._policy.refusal(address) for address in addresses}
+        allowed = tuple(address for address in addresses if refusals[address] is None)
         if allowed:
             return HostLookup(allowed)
-        if not found:
+        if not addresses:
             return HostLookup((), FailureKind.UNKNOWN_HOST, f"{host} has no address")
-        return HostLookup((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[found[0]]}")
+        return HostLookup((), FailureKind.ADDRESS_REFUSED, f"{host}: {refusals[addresses[0]]}")
 
     def _addresses(self, host: str) -> tuple[str, ...]:
         if not host:  # of a file: URL

@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import html
 import re
+import struct
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -50,19 +51,19 @@ class SecretMask:
             end = _MAX_TEXT
         pieces: list[str] = []
         at = 0
-        for first, last in _joined(self._found(text)):
+        for first, last in _joined(self._secret_spans(text)):
             if first >= end:
                 break
             pieces += (text[at:first], MARK)
             at = last
         return masked_text("".join([*pieces, text[at : max(at, end)]]))
 
-    def _found(self, text: str) -> Iterator[tuple[int, int]]:
+    def _secret_spans(self, text: str) -> Iterator[tuple[int, int]]:
         for layer in _layers(_Layer(text, None), _DEPTH):
             lowered = _lowered(layer.text)
             for form in self._forms:
-                for found in form.places(lowered):
-                    first, last = layer.place(*found)
+                for place in form.places(lowered):
+                    first, last = layer.place(*place)
                     yield _run_around(text, first, last) if form.is_code else (first, last)
 
 
@@ -131,12 +132,12 @@ def _undone(
         else:
             spans.extend(layer.spans[first:last])
 
-    for found in pattern.finditer(layer.text):
-        keep(at, found.start())
-        at = found.end()
-        said = undo(found)
-        pieces.append(said)
-        spans.extend([layer.place(*found.span())] * len(said))
+    for match in pattern.finditer(layer.text):
+        keep(at, match.start())
+        at = match.end()
+        plain = undo(match)
+        pieces.append(plain)
+        spans.extend([layer.place(*match.span())] * len(plain))
     keep(at, len(layer.text))
     return _Layer("".join(pieces), spans)
 
@@ -147,27 +148,27 @@ def _character(number: int) -> str:
 
 _ESCAPES: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
     # bytes become characters one by one: `_forms` has non-ASCII secrets so, too
-    (re.compile(r"%([0-9A-Fa-f]{2})"), lambda found: chr(int(found[1], 16))),
-    (re.compile(r"&#(\d{1,7});?"), lambda found: _character(int(found[1]))),
-    (re.compile(r"&#[xX]([0-9A-Fa-f]{1,6});?"), lambda found: _character(int(found[1], 16))),
-    (re.compile(r"&[A-Za-z]{2,8};"), lambda found: html.unescape(found[0])),
+    (re.compile(r"%([0-9A-Fa-f]{2})"), lambda match: chr(int(match[1], 16))),
+    (re.compile(r"&#(\d{1,7});?"), lambda match: _character(int(match[1]))),
+    (re.compile(r"&#[xX]([0-9A-Fa-f]{1,6});?"), lambda match: _character(int(match[1], 16))),
+    (re.compile(r"&[A-Za-z]{2,8};"), lambda match: html.unescape(match[0])),
     (
         re.compile(
             r"\\u([0-9A-Fa-f]{4})|\\[ux]\{([0-9A-Fa-f]{1,6})\}|\\x([0-9A-Fa-f]{2})"
             r"|\\U([0-9A-Fa-f]{8})|\\(.)"
         ),
-        lambda found: _unescaped(found),
+        lambda match: _unescaped(match),
     ),
     # long base64 is broken into lines
-    (re.compile(r"[\r\n]\s*"), lambda found: ""),
+    (re.compile(r"[\r\n]\s*"), lambda match: ""),
 )
 
 
-def _unescaped(found: re.Match[str]) -> str:
-    number = found[1] or found[2] or found[3] or found[4]
+def _unescaped(match: re.Match[str]) -> str:
+    number = match[1] or match[2] or match[3] or match[4]
     if number:
         return _character(int(number, 16))
-    return _LETTERS.get(found[5], str(found[5]))
+    return _LETTERS.get(match[5], str(match[5]))
 
 
 _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0": "\0"}
@@ -175,7 +176,7 @@ _LETTERS = {"n": "\n", "r": "\r", "t": "\t", "b": "\b", "f": "\f", "v": "\v", "0
 
 @lru_cache(256)
 def _forms(secrets: tuple[str, ...]) -> tuple[_Form, ...]:
-    found: dict[_Form, None] = {}
+    forms: dict[_Form, None] = {}
     for secret in secrets:
         raw = secret.encode("utf-8", "surrogatepass")
         units = secret.encode("utf-16-be", "surrogatepass")
@@ -188,16 +189,16 @@ def _forms(secrets: tuple[str, ...]) -> tuple[_Form, ...]:
             raw.decode("ascii", "replace"),
             re.sub(r"[^\x00-\x7f]", "\ufffd", secret),
             secret.encode("ascii", "replace").decode(),
-            "".join(map(chr, (int.from_bytes(units[at : at + 2]) for at in _evens(len(units))))),
+            "".join(map(chr, struct.unpack(f">{len(units) // 2}H", units))),
         }
         texts |= {text.replace(" ", "+") for text in texts}
         for text in texts:
             if _means_something(text):
-                found[_Form(_lowered(text))] = None
+                forms[_Form(_lowered(text))] = None
         for code in _codes(secret):
             if len(code) >= _MIN_CODE:
-                found[_Form(code.lower(), is_code=True)] = None
-    return tuple(found)
+                forms[_Form(code.lower(), is_code=True)] = None
+    return tuple(forms)
 
 
 def _means_something(text: str) -> bool:
@@ -216,10 +217,6 @@ def _codes(secret: str) -> Iterator[str]:
             code = base64.b64encode(bytes(shift) + raw + bytes(2))[first:last].decode()
             yield code
             yield code.replace("+", "-").replace("/", "_")
-
-
-def _evens(length: int) -> range:
-    return range(0, length, 2)
 
 
 def _lowered(text: str) -> str:

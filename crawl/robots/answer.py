@@ -22,8 +22,8 @@ from crawl.robots.read import read_rules
 from crawl.robots.rules import Basis, RobotRules, allow_all, disallow_all
 from crawl.robots.waits import retry_after_seconds
 
-_MAX_SAID = 100
-"""Characters of what is said of a failure."""
+_MAX_DETAIL = 100
+"""Characters of a failure's detail that people are shown."""
 MAX_REDIRECTS = 5
 """At least as many must be followed (RFC 9309, 2.3.1.2)."""
 
@@ -48,10 +48,10 @@ class Deferred:
     """The wait that the server asked for."""
 
     @property
-    def said(self) -> str:
-        """What the server said, or that it said nothing, in a few words for people."""
+    def reply(self) -> str:
+        """What the server replied, or that it did not, in a few words for people."""
         if self.reason is DeferReason.UNREACHABLE:
-            return f"robots.txt: not to be had ({self.detail[:_MAX_SAID]})"
+            return f"robots.txt: not to be had ({self.detail[:_MAX_DETAIL]})"
         wait = self.retry_after_s
         return self.detail if wait is None else f"{self.detail}, Retry-After {wait:.0f} s"
 

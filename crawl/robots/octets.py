@@ -50,8 +50,8 @@ def _spelled(text: bytes) -> str:
     if not _ODD.search(text):
         return text.decode("ascii")
     path, mark, query = text.partition(b"?")
-    path = _ODD.sub(lambda found: _escaped(_IN_PATH, found[0]), path)
-    query = _ODD.sub(lambda found: _escaped(_IN_QUERY, found[0]), query)
+    path = _ODD.sub(lambda match: _escaped(_IN_PATH, match[0]), path)
+    query = _ODD.sub(lambda match: _escaped(_IN_QUERY, match[0]), query)
     return (path + mark + query).decode("ascii")
 
 

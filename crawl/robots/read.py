@@ -141,11 +141,11 @@ class _Groups:
 
 def _directives(body: bytes, whole: bool) -> Iterator[tuple[bytes, bytes]]:
     for line in _lines(body, whole):
-        found = _DIRECTIVE.match(line.partition(b"#")[0])
-        if found:
-            value = found["value"] if found["word"] is None else found["word"]
+        match = _DIRECTIVE.match(line.partition(b"#")[0])
+        if match:
+            value = match["value"] if match["word"] is None else match["word"]
             # The first letter tells the fields apart, however the rest is spelt.
-            yield found["field"][:1].lower(), value.strip(_BLANKS)
+            yield match["field"][:1].lower(), value.strip(_BLANKS)
 
 
 def _lines(body: bytes, whole: bool) -> Sequence[bytes]:
@@ -158,8 +158,8 @@ def _lines(body: bytes, whole: bool) -> Sequence[bytes]:
 
 
 def _token(name: bytes) -> str:
-    found = _PRODUCT.match(name)
-    return found[0].decode("ascii").lower() if found else ""
+    match = _PRODUCT.match(name)
+    return match[0].decode("ascii").lower() if match else ""
 
 
 def _absolute(value: bytes, base: str) -> Iterator[str]:

@@ -156,14 +156,14 @@ def test_a_wrong_line_is_an_error_that_names_its_place(line: str) -> None:
 def test_what_needs_no_look_up_is_known_at_once() -> None:
     names = Names(a=["8.8.8.8"])
     resolver = HostResolver(hosts_file("9.9.9.9 listed.test"), names)
-    assert resolver.known("listed.test") == HostLookup(("9.9.9.9",))
-    assert resolver.known("8.8.4.4") == HostLookup(("8.8.4.4",))
-    refused = resolver.known("127.0.0.1")
+    assert resolver.locate_cached("listed.test") == HostLookup(("9.9.9.9",))
+    assert resolver.locate_cached("8.8.4.4") == HostLookup(("8.8.4.4",))
+    refused = resolver.locate_cached("127.0.0.1")
     assert refused is not None
     assert refused.kind is FailureKind.ADDRESS_REFUSED
-    assert resolver.known("a") is None
+    assert resolver.locate_cached("a") is None
     resolver.locate("a")
-    assert resolver.known("a") == HostLookup(("8.8.8.8",))
+    assert resolver.locate_cached("a") == HostLookup(("8.8.8.8",))
 
 
 def test_no_host_is_not_looked_up() -> None:

@@ -182,8 +182,8 @@ def sizes_of_hosts(hosts: int, urls: int, skew: float) -> NDArray[np.int64]:
     weights = np.arange(1, hosts + 1, dtype=np.float64) ** -skew
     shares = weights * (urls / weights.sum())
     sizes: NDArray[np.int64] = np.floor(shares).astype(np.int64)
-    left = urls - int(sizes.sum())
-    sizes[np.argsort(sizes - shares, kind="stable")[:left]] += 1
+    remainder = urls - int(sizes.sum())
+    sizes[np.argsort(sizes - shares, kind="stable")[:remainder]] += 1
     return sizes
 
 

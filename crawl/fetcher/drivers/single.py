@@ -34,7 +34,7 @@ from crawl.model.status import Status
 from crawl.net.dns import HostResolver
 from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
-from crawl.urls.parse import host_of, parse
+from crawl.urls.parse import authority_of, host_of
 
 _REASON_COUNTERS = ("handed_back.", "redirects_dropped.", "no_host", "already_fetched_here")
 """Beginnings of the counters that say why a URL has no record."""
@@ -145,20 +145,20 @@ class PageFetcher:
         at = clock.monotonic()
         engine.forget_seen()  # somebody may want to see a page again
         engine.add(url, datum, at)
-        while (found := engine.next_request(at)) is not None:
-            if isinstance(found, Idle):
+        while (step := engine.next_request(at)) is not None:
+            if isinstance(step, Idle):
                 # nothing is under way, so that there always is such a moment
-                at = found.until if found.until is not None else at
+                at = step.until if step.until is not None else at
                 continue
-            if not pages and found.item.purpose is Purpose.PAGE:
+            if not pages and step.item.purpose is Purpose.PAGE:
                 return
-            self._wait(found, at)
-            answer = ask(self.environment.fetch, found.request, clock)
+            self._wait(step, at)
+            answer = ask(self.environment.fetch, step.request, clock)
             at = clock.monotonic()
-            engine.handle(found, answer, at)
+            engine.handle(step, answer, at)
             engine.commit_point(at)
-            if found.item.purpose is Purpose.ROBOTS:
-                self._keep(found.item.robots_for, answer)
+            if step.item.purpose is Purpose.ROBOTS:
+                self._keep(step.item.robots_for, answer)
 
     def _keep(self, authority: str, answer: Response | Failure) -> None:
         self._answers.pop(authority, None)
@@ -173,11 +173,7 @@ class PageFetcher:
             self.environment.sleep(seconds)
 
     def rules_of(self, url: str) -> RobotRules | Deferred | None:
-        parts = parse(url)
-        if parts is None:
-            return None
-        port = f":{parts.port}" if parts.port is not None else ""
-        answer = self._answers.get(f"{parts.scheme}://{parts.host}{port}")
+        answer = self._answers.get(authority_of(url) or "")
         if answer is None:
             return None
         return rules_from_answer(answer, self._settings.robots, self.environment.clock.now_ms())

@@ -15,6 +15,7 @@ import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from crawl.clock import Clock
 from crawl.fetcher.drivers.protocols import ask
@@ -73,8 +74,8 @@ class BandwidthTarget:
         """How many threads may work next, given the bandwidth that the busy ones have used."""
         if measured_kbit_per_s <= 0 or busy <= 0:
             return min(allowed + 1, self.max_threads)
-        wanted = round(self.kbit_per_s / (measured_kbit_per_s / busy))
-        return max(1, min(wanted, self.max_threads))
+        threads = round(self.kbit_per_s / (measured_kbit_per_s / busy))
+        return max(1, min(threads, self.max_threads))
 
 
 @dataclass(slots=True)
@@ -120,10 +121,8 @@ class ThreadedDriver:
             for number in range(max(self.threads, most))
         ]
         if self.transfers is not None:
-            run, given = self._run_transfers, [self.transfers]
-            threads.insert(
-                0, threading.Thread(target=run, args=given, name="fetcher-transfers", daemon=True)
-            )
+            run = partial(self._run_transfers, self.transfers)
+            threads.insert(0, threading.Thread(target=run, name="fetcher-transfers", daemon=True))
         for thread in threads:
             thread.start()
         try:
@@ -247,15 +246,15 @@ class ThreadedDriver:
                 if self._busy >= self._allowed and not self.engine.stopped:
                     return _TICK_S
                 now = self.clock.monotonic()
-                found = self.engine.next_request(now)
-                if found is None:
+                step = self.engine.next_request(now)
+                if step is None:
                     self._is_engine_done = True
                     return None
-                if isinstance(found, Idle):
-                    return _TICK_S if found.until is None else min(_TICK_S, found.until - now)
+                if isinstance(step, Idle):
+                    return _TICK_S if step.until is None else min(_TICK_S, step.until - now)
                 self._busy += 1
-                if not self._has_begun(transfers, found):
-                    self._blocking.append(found)
+                if not self._has_begun(transfers, step):
+                    self._blocking.append(step)
                     self._lock.notify()
             return None
 
@@ -287,16 +286,16 @@ class ThreadedDriver:
                     self._lock.wait()
                     continue
                 now = self.clock.monotonic()
-                found = self.engine.next_request(now)
-                if isinstance(found, ReadyRequest):
+                step = self.engine.next_request(now)
+                if isinstance(step, ReadyRequest):
                     self._busy += 1
                     self._lock.notify()  # another thread may find more
-                    return found
-                if found is None:
+                    return step
+                if step is None:
                     self._is_engine_done = True
                     self._lock.notify_all()
                     return None
-                self._sleep(found, now)
+                self._sleep(step, now)
         return None
 
     def _sleep(self, idle: Idle, now: float) -> None:

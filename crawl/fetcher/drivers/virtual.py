@@ -68,19 +68,19 @@ def run_virtual(
     under_way: list[tuple[float, int, ReadyRequest, Response | Failure, float]] = []
     while True:
         until: float | None = None
-        done = False
+        is_over = False
         while free_threads:
-            found = engine.next_request(clock.now)
-            if isinstance(found, ReadyRequest):
-                response, seconds = answer(found, clock.now)
+            step = engine.next_request(clock.now)
+            if isinstance(step, ReadyRequest):
+                response, seconds = answer(step, clock.now)
                 ends = clock.now + seconds
-                heapq.heappush(under_way, (ends, next(numbers), found, response, clock.now))
+                heapq.heappush(under_way, (ends, next(numbers), step, response, clock.now))
                 free_threads -= 1
                 continue
-            done = found is None
-            until = None if found is None else found.until
+            is_over = step is None
+            until = None if step is None else step.until
             break
-        if done or (not under_way and until is None):
+        if is_over or (not under_way and until is None):
             run.seconds = clock.now
             for _, _, work, _, begun in under_way if keep else ():  # given up
                 run.sent.append(_sent(work, begun, clock.now))

@@ -13,7 +13,7 @@ under rules that allow it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from crawl.fetcher.engine.follower import Follower
@@ -25,14 +25,13 @@ from crawl.fetcher.frontier.queue import HostQueue, Idle
 from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.frontier.seen_urls import SeenUrls
 from crawl.fetcher.values.hooks import EngineHooks
-from crawl.fetcher.values.item import FetchItem, FollowedUrl, Purpose
+from crawl.fetcher.values.item import FetchItem, Purpose
 from crawl.fetcher.values.outcome import ROBOTS_DENIED
 from crawl.fetcher.values.output_port import OutputPort
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.record import FetchRecord, linked_record, record_of
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
-from crawl.interfaces.scoring import Target
 from crawl.model.answer_keys import ETAG_KEY, LAST_MODIFIED_KEY
 from crawl.model.datum import FETCH_DELAY_KEY, CrawlDatum
 from crawl.model.value import quick_value
@@ -70,12 +69,12 @@ class FetchEngine:
     ) -> None:
         self._urls = urls
         self._list_read = False
-        self._settings = settings
-        self._politeness = politeness
-        self._hooks = hooks
-        self._output = output
-        self._deadline = deadline
-        self.seen = SeenUrls(settings.max_seen_urls)
+        self.settings = settings
+        self.politeness = politeness
+        self.hooks = hooks
+        self.output = output
+        self.deadline = deadline
+        self.seen_urls = SeenUrls(settings.max_seen_urls)
         self._max_waiting = settings.threads * settings.depth
         """How many URLs may wait in memory."""
         self._refill_below = self._max_waiting - self._max_waiting // 8 - 1
@@ -89,9 +88,9 @@ class FetchEngine:
         self.stopped = ""
         """Why nothing more is taken; empty while the fetch goes on."""
         self._has_crashed = False
-        self._robots = RobotsHandler(self, settings, politeness, hooks, output, deadline)
-        self._follower = Follower(self, settings, hooks, output)
-        self._pages = PageHandler(self, settings, politeness, hooks, self._follower, deadline)
+        self._robots = RobotsHandler(self)
+        self.follower = Follower(self)
+        self._pages = PageHandler(self, self.follower)
         silent = SilentServers(
             max(settings.tail_silence_s, politeness.usual.delay_s), hooks.is_slow_host
         )
@@ -103,10 +102,10 @@ class FetchEngine:
         """Returns the next request; until when there is none; or None when all is done."""
         if self._has_crashed:
             return None  # what the thread that died had taken is never given back
-        output = self._output
+        output = self.output
         if output.parses_pages:
-            for found in output.found_links():
-                self.follow_links(found.targets, found.depth)
+            for links in output.found_links():
+                self.follower.follow_links(links.targets, links.depth)
             if output.is_behind and not self.stopped:
                 return Idle(now + _PARSE_WAIT_S)
         work = self._next_request(now)
@@ -118,7 +117,7 @@ class FetchEngine:
         return work
 
     def _next_request(self, now: float) -> ReadyRequest | Idle | None:
-        if self._deadline is not None and now >= self._deadline:
+        if self.deadline is not None and now >= self.deadline:
             self.stop("time_limit")
         while True:
             self._read_list(now)
@@ -139,7 +138,7 @@ class FetchEngine:
             # pages held back with no request under way to set them free would wait for ever
             self.stop("stuck")
             return None
-        if self._deadline is not None and idle.until > self._deadline:
+        if self.deadline is not None and idle.until > self.deadline:
             # all that is left would have to wait for longer than there is time
             self.stop("time_limit")
             return None
@@ -155,28 +154,28 @@ class FetchEngine:
             self.queues.release(item, now, asked=False)
             self._robots.wait_for_rules(item)
             return None
-        why_left_out = self._hooks.why_left_out
+        why_left_out = self.hooks.why_left_out
         if why_left_out is not None and (reason := why_left_out(item.url, rules)):
             self.return_unfetched([item], reason)
             self.queues.release(item, now, asked=False)
             return None
         if rules.rules and not rules.allows(item.url):
-            self.emit(record_of(item, ROBOTS_DENIED, self._hooks.clock.now_ms(), message=""))
+            self.emit(record_of(item, ROBOTS_DENIED, self.hooks.clock.now_ms(), message=""))
             self.counters["robots_denied"] += 1
             self.queues.release(item, now, asked=False)
             return None
         delay = rules.crawl_delay_s
-        if delay is not None and self._politeness.is_too_long(delay):
-            base_s = max(delay, self._settings.robots_expire_s)  # until its rules are read again
-            said = f"robots.txt: Crawl-delay {delay:g} s"
-            self.troubles.give_up(item.host, "crawl_delay_too_long", now, now, base_s, said)
+        if delay is not None and self.politeness.is_too_long(delay):
+            base_s = max(delay, self.settings.robots_expire_s)  # until its rules are read again
+            reply = f"robots.txt: Crawl-delay {delay:g} s"
+            self.troubles.give_up(item.host, "crawl_delay_too_long", now, now, base_s, reply)
             self.return_unfetched([item], "crawl_delay_too_long")
             self.queues.release(item, now, asked=False)
             return None
-        datum = item.datum
-        known = datum.metadata.get
-        etag, last_modified = known(ETAG_KEY, ""), known(LAST_MODIFIED_KEY, "")
-        return ReadyRequest(item, Request(item.url, datum.modified_time, etag, last_modified))
+        version = item.datum.metadata.get
+        etag, last_modified = version(ETAG_KEY, ""), version(LAST_MODIFIED_KEY, "")
+        request = Request(item.url, item.datum.modified_time, etag, last_modified)
+        return ReadyRequest(item, request)
 
     def _read_list(self, now: float) -> None:
         """Reads on in the list: many URLs at a time, which is cheaper than each by itself."""
@@ -206,24 +205,24 @@ class FetchEngine:
         self.queues.forget_idle_if_many(now)
         self.queues.forget_past(now)
         if past := self.troubles.take_past(now):
-            self._output.add_host_troubles(past)
-        self.seen.make_room(page.url for queue in self.queues for page in queue.pages)
+            self.output.add_host_troubles(past)
+        self.seen_urls.make_room(page.url for queue in self.queues for page in queue.pages)
 
     def forget_seen(self) -> None:
         """Lets URLs be fetched again that this engine has met, for a caller who asks for pages
         one by one. Only while nothing waits or is under way: that must not be asked twice."""
         if self.queues.waiting or self.queues.in_progress:
             raise RuntimeError("URLs that wait or are under way must not be forgotten")
-        self.seen = SeenUrls(self._settings.max_seen_urls)
+        self.seen_urls = SeenUrls(self.settings.max_seen_urls)
 
     def _add(self, url: str, datum: CrawlDatum) -> None:
-        if self._hooks.accept_listed is not None:
-            admitted, reason = self._hooks.accept_listed(url)
+        if self.hooks.accept_listed is not None:
+            admitted, reason = self.hooks.accept_listed(url)
             if admitted is None:
                 self.counters[f"handed_back.{reason}"] += 1
                 return
             url = admitted
-        if not self.seen.is_new(url):
+        if not self.seen_urls.is_new(url):
             self.counters["already_fetched_here"] += 1
             return
         item = self.item_of(url, datum)
@@ -237,9 +236,9 @@ class FetchEngine:
         if server is None:
             return None
         host = server.host
-        key = self._hooks.key_of(host)
-        if self._hooks.address_of is not None:
-            address = self._hooks.address_of(host)
+        key = self.hooks.key_of(host)
+        if self.hooks.address_of is not None:
+            address = self.hooks.address_of(host)
             if address is not None:
                 self.queues.set_address(host, address)
         item = FetchItem(url, host, server.origin, key, datum)
@@ -256,7 +255,7 @@ class FetchEngine:
         # not into the queue: it may have to wait for long only to be returned
         refused = self._robots.refusal(item) or self.queues.put(item, first=first)
         if refused:
-            self.troubles.refuse(item.key, item.host, self._hooks.clock.monotonic())
+            self.troubles.refuse(item.key, item.host, self.hooks.clock.monotonic())
             self.return_unfetched([item], refused)
 
     # what an answer means
@@ -281,24 +280,16 @@ class FetchEngine:
 
     def commit_point(self, now: float) -> None:
         """To be called when all answers that came together were handled."""
-        self._output.commit_point(now)
+        self.output.commit_point(now)
 
-    def close(self, queue: HostQueue, reason: str, now: float, said: str = "") -> None:
-        """Gives up a server: its URLs are returned unfetched; `said` is its last answer."""
+    def close(self, queue: HostQueue, reason: str, now: float, reply: str = "") -> None:
+        """Gives up a server: its URLs are returned unfetched; `reply` is its last answer."""
         self.counters["queues_closed"] += 1
-        until = max(now + self._settings.leave_alone_s, queue.ready_at)
+        until = max(now + self.settings.leave_alone_s, queue.ready_at)
         items = self.queues.drain(queue, reason, until)
         hosts = {item.host for item in items}
-        self.troubles.close(queue.key, hosts, reason, now, queue.ready_at, said)
+        self.troubles.close(queue.key, hosts, reason, now, queue.ready_at, reply)
         self.return_unfetched(items, reason)
-
-    def follow_links(self, targets: Iterable[Target], depth: int) -> None:
-        """Queues links of a page to be fetched in this run, where that can be."""
-        self._follower.follow_links(targets, depth)
-
-    def resume(self, waiting: Iterable[FollowedUrl]) -> None:
-        """Queues what a task before this one had taken on beyond the list and not fetched."""
-        self._follower.resume(waiting)
 
     # the end
 
@@ -317,8 +308,8 @@ class FetchEngine:
     def finish(self) -> None:
         """Brings out what is left when the driver has ended: redirects' targets whose requests
         hang, and hosts that failed."""
-        self._follower.leave_open_targets()
-        self._output.add_host_troubles(self.troubles.all_hosts())
+        self.follower.leave_open_targets()
+        self.output.add_host_troubles(self.troubles.all_hosts())
 
     @property
     def cross_part_authorities(self) -> dict[str, str]:
@@ -349,6 +340,6 @@ class FetchEngine:
 
     def emit(self, record: FetchRecord) -> None:
         self.counters["records"] += 1
-        self._output.add(record)
-        if self._follower.open_targets:
-            self._follower.open_targets.pop(record.url, None)
+        self.output.add(record)
+        if self.follower.open_targets:
+            self.follower.open_targets.pop(record.url, None)

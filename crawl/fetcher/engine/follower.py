@@ -10,11 +10,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from crawl.fetcher.engine.core import EngineCore
-from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, FollowedUrl
-from crawl.fetcher.values.output_port import OutputPort
 from crawl.fetcher.values.record import inherited, linked_record
-from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Response
 from crawl.interfaces.scoring import Target
 from crawl.model.status import Status
@@ -25,19 +22,16 @@ from crawl.urls.parse import host_of
 class Follower:
     """Decides which redirects and links are followed within the fetch."""
 
-    def __init__(
-        self, engine: EngineCore, settings: FetchSettings, hooks: EngineHooks, output: OutputPort
-    ) -> None:
+    def __init__(self, engine: EngineCore) -> None:
         self._engine = engine
-        self._settings = settings
-        self._hooks = hooks
-        self._output = output
+        self._hooks = engine.hooks
         self.open_targets: dict[str, FollowedUrl] = {}
         """Targets of redirects that were queued and have no record so far, by URL."""
 
     def follow_redirect(self, item: FetchItem, answer: Response, *, temporary: bool) -> None:
         """Queues the target of a redirect, leaves it for a later round, or drops it."""
-        counters, hooks, engine = self._engine.counters, self._hooks, self._engine
+        engine, hooks, settings = self._engine, self._hooks, self._engine.settings
+        counters = engine.counters
         target = redirect_target(item.url, answer.header("location"))
         if target is None:
             counters["redirects_dropped.no_target"] += 1
@@ -55,11 +49,11 @@ class Follower:
             return
         shown = representative(item.representative or item.url, accepted, temporary=temporary)
         host = host_of(accepted) or ""
-        is_too_many = len(item.came_by) >= self._settings.redirect_max
-        may_add = not engine.stopped and not engine.seen.is_full
+        is_too_many = len(item.came_by) >= settings.redirect_max
+        may_add = not engine.stopped and not engine.seen_urls.is_full
         if may_add and not is_too_many and hooks.owns_server(hooks.key_of(host)):
             self._queue_target(item, accepted, shown)
-        elif is_too_many and self._settings.redirect_max and self._settings.redirect_exceeded_skip:
+        elif is_too_many and settings.redirect_max and settings.redirect_exceeded_skip:
             counters["redirects_dropped.too_many"] += 1
         else:
             counters["redirects_left_for_later"] += 1
@@ -68,21 +62,21 @@ class Follower:
     def _queue_target(self, item: FetchItem, target: str, shown: str) -> None:
         """Queues a redirect's target at its own server, under its own rules."""
         engine = self._engine
-        if not engine.seen.is_new(target):
+        if not engine.seen_urls.is_new(target):
             engine.counters["redirects_dropped.already_fetched"] += 1
             return
         metadata = inherited(item.datum.metadata)  # the source's ETag is not the target's
         datum = replace(item.datum, modified_time=0, signature=None, metadata=metadata)
-        found = engine.item_of(target, datum)
-        if found is None:
+        target_item = engine.item_of(target, datum)
+        if target_item is None:
             engine.counters["redirects_dropped.no_host"] += 1
             return
         engine.counters["redirects_followed"] += 1
         came_by = (*item.came_by, item.url)
-        found = replace(found, came_by=came_by, representative=shown, depth=item.depth)
-        self.open_targets[found.url] = followed = FollowedUrl.of(found)
-        self._output.add_followed(followed)
-        engine.enqueue(found)
+        target_item = replace(target_item, came_by=came_by, representative=shown, depth=item.depth)
+        self.open_targets[target_item.url] = followed = FollowedUrl.of(target_item)
+        engine.output.add_followed(followed)
+        engine.enqueue(target_item)
 
     def follow_links(self, targets: Iterable[Target], depth: int) -> None:
         """Queues links of a page. The CrawlDb hears of those that cannot be followed by the
@@ -92,11 +86,11 @@ class Follower:
             host = host_of(url) or ""
             if hooks.is_fetched(url):
                 reason = "already_fetched"
-            elif engine.stopped or engine.seen.is_full:
+            elif engine.stopped or engine.seen_urls.is_full:
                 reason = engine.stopped or "too_many"
             elif not hooks.owns_server(hooks.key_of(host)):
                 reason = "server_of_another_part"
-            elif not engine.seen.is_new(url):
+            elif not engine.seen_urls.is_new(url):
                 reason = "already_fetched"
             elif (item := engine.item_of(url, replace(datum, status=Status.DB_UNFETCHED))) is None:
                 reason = "no_host"
@@ -111,7 +105,7 @@ class Follower:
         engine, hooks = self._engine, self._hooks
         for each in waiting:
             is_ours = each.came_by or hooks.owns_server(hooks.key_of(each.host))
-            if not is_ours or not engine.seen.is_new(each.url):
+            if not is_ours or not engine.seen_urls.is_new(each.url):
                 continue  # a link that was not taken on, and counted then
             item = engine.item_of(each.url, each.datum)
             if item is None:

@@ -16,7 +16,7 @@ class _Trouble:
     until: float
     base_s: float
     gave_up: bool
-    said: str = ""
+    reply: str = ""
 
     @property
     def left_alone_until(self) -> float:
@@ -40,25 +40,25 @@ class HostTroubles:
         return bool(self._hosts)
 
     def pause(
-        self, host: str, reason: str, now: float, until: float, base_s: float, said: str
+        self, host: str, reason: str, now: float, until: float, base_s: float, reply: str
     ) -> None:
         """Notes that the host failed; it is asked again in this fetch, if there is time."""
-        self._add(host, _Trouble(reason, now, until, base_s, gave_up=False, said=said))
+        self._add(host, _Trouble(reason, now, until, base_s, gave_up=False, reply=reply))
 
     def give_up(
-        self, host: str, reason: str, now: float, until: float, base_s: float = 0.0, said: str = ""
+        self, host: str, reason: str, now: float, until: float, base_s: float = 0.0, reply: str = ""
     ) -> None:
         """Notes that the host's URLs are returned unfetched. What it said before is remembered
-        where nothing new was `said`."""
-        self._add(host, _Trouble(reason, now, until, base_s, gave_up=True, said=said))
+        where there is no new `reply`."""
+        self._add(host, _Trouble(reason, now, until, base_s, gave_up=True, reply=reply))
 
     def close(
-        self, key: str, hosts: Iterable[str], reason: str, now: float, until: float, said: str = ""
+        self, key: str, hosts: Iterable[str], reason: str, now: float, until: float, reply: str = ""
     ) -> None:
         """Notes that a whole queue is returned unfetched, perhaps of several hosts."""
-        self._closed[key] = reason, until, said
+        self._closed[key] = reason, until, reply
         for host in hosts:
-            self.give_up(host, reason, now, until, until - now, said)
+            self.give_up(host, reason, now, until, until - now, reply)
 
     def reopen(self, keys: Iterable[str]) -> None:
         """Notes that queues are closed no longer."""
@@ -68,13 +68,13 @@ class HostTroubles:
     def refuse(self, key: str, host: str, now: float) -> None:
         """Notes the host of a URL that came when its queue was closed already."""
         if key in self._closed and host not in self._hosts:
-            reason, until, said = self._closed[key]
-            self.give_up(host, reason, now, until, max(0.0, until - now), said)
+            reason, until, reply = self._closed[key]
+            self.give_up(host, reason, now, until, max(0.0, until - now), reply)
 
     def answered(self, host: str) -> None:
         """Notes that the host works: no pause but the usual one is owed."""
-        known = self._hosts.get(host)
-        if known is not None and not known.gave_up:
+        trouble = self._hosts.get(host)
+        if trouble is not None and not trouble.gave_up:
             del self._hosts[host]
 
     def all_hosts(self) -> list[HostTrouble]:
@@ -98,17 +98,19 @@ class HostTroubles:
         def moment(at: float) -> int:
             return now_ms + round((at - now) * 1000)
 
-        told: list[HostTrouble] = []
-        for host, each in sorted(troubles.items()):
-            at, until, base_ms = moment(each.at), moment(each.until), round(each.base_s * 1000)
-            told.append(HostTrouble(host, each.reason, at, until, base_ms, each.gave_up, each.said))
-        return told
+        return [
+            HostTrouble(
+                *(host, each.reason, moment(each.at), moment(each.until)),
+                *(round(each.base_s * 1000), each.gave_up, each.reply),
+            )
+            for host, each in sorted(troubles.items())
+        ]
 
     def _add(self, host: str, new: _Trouble) -> None:
-        known = self._hosts.get(host)
-        if known is not None:
-            reason = known.reason if known.gave_up else new.reason
-            until, base_s = max(known.until, new.until), max(known.base_s, new.base_s)
-            gave_up, said = known.gave_up or new.gave_up, new.said or known.said
-            new = _Trouble(reason, new.at, until, base_s, gave_up, said)
+        before = self._hosts.get(host)
+        if before is not None:
+            reason = before.reason if before.gave_up else new.reason
+            until, base_s = max(before.until, new.until), max(before.base_s, new.base_s)
+            gave_up, reply = before.gave_up or new.gave_up, new.reply or before.reply
+            new = _Trouble(reason, new.at, until, base_s, gave_up, reply)
         self._hosts[host] = new

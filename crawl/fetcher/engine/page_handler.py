@@ -8,12 +8,9 @@ from dataclasses import dataclass
 from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.engine.follower import Follower
 from crawl.fetcher.frontier.queue import HostQueue
-from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.outcome import UNASKED, Answer, Blame, answer_label, outcome_of, said_of
-from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.outcome import UNASKED, Answer, Blame, answer_label, outcome_of, reply_of
 from crawl.fetcher.values.record import record_of
-from crawl.fetcher.values.settings import FetchSettings
 from crawl.interfaces.protocol import Response
 from crawl.model.answer_keys import VALIDATOR_KEYS
 from crawl.model.datum import CrawlDatum
@@ -27,11 +24,7 @@ class PageHandler:
     """Takes in the answers to pages."""
 
     engine: EngineCore
-    settings: FetchSettings
-    politeness: Politeness
-    hooks: EngineHooks
     follower: Follower
-    deadline: float | None
 
     def handle(self, item: FetchItem, queue: HostQueue, answer: Answer, now: float) -> None:
         """Takes in the answer to a page, whose server was given back."""
@@ -39,11 +32,11 @@ class PageHandler:
         outcome = outcome_of(answer)
         if outcome.status is Status.FETCH_NOTMODIFIED and not _is_known(item.datum):
             outcome = UNASKED
-        now_ms = self.hooks.clock.now_ms()
+        now_ms = engine.hooks.clock.now_ms()
         engine.counters[outcome.label] += 1
         engine.counters[answer_label(answer)] += 1
         engine.emit(
-            record_of(item, outcome, now_ms, answer, store_content=self.settings.store_content)
+            record_of(item, outcome, now_ms, answer, store_content=engine.settings.store_content)
         )
         if isinstance(answer, Response) and 300 <= answer.code < 400 and answer.code != 304:
             temporary = outcome.protocol_status is ProtocolStatus.TEMP_MOVED
@@ -59,23 +52,24 @@ class PageHandler:
         self, item: FetchItem, queue: HostQueue, blame: Blame, answer: Answer, now: float
     ) -> None:
         """Has a server that does not work rest, or gives it up."""
+        engine, politeness, deadline = self.engine, self.engine.politeness, self.engine.deadline
         queue.exceptions += 1
-        pause = self.politeness.back_off(queue.exceptions, self.hooks.rng.random())
+        pause = politeness.back_off(queue.exceptions, engine.hooks.rng.random())
         why = "failures"
         if blame is Blame.PAUSE and isinstance(answer, Response):
             header = answer.header("retry-after")
-            asked_for = retry_after_seconds(header, self.hooks.clock.now_ms())
+            asked_for = retry_after_seconds(header, engine.hooks.clock.now_ms())
             if asked_for is not None:
                 pause, why = max(asked_for, queue.pace.delay_s), "Retry-After"
         queue.wait_until(now + pause, why)
-        said = said_of(answer)
-        self.engine.troubles.pause(item.host, "failures", now, now + pause, pause, said)
-        if 0 <= self.politeness.max_exceptions <= queue.exceptions:
-            self.engine.close(queue, "too_many_failures", now, said)
-        elif self.deadline is not None and now + pause >= self.deadline:
-            self.engine.close(queue, "pause_beyond_time_limit", now, said)
+        reply = reply_of(answer)
+        engine.troubles.pause(item.host, "failures", now, now + pause, pause, reply)
+        if 0 <= politeness.max_exceptions <= queue.exceptions:
+            engine.close(queue, "too_many_failures", now, reply)
+        elif deadline is not None and now + pause >= deadline:
+            engine.close(queue, "pause_beyond_time_limit", now, reply)
         else:
-            self.engine.queues.offer(queue)
+            engine.queues.offer(queue)
 
 
 def _is_known(datum: CrawlDatum) -> bool:

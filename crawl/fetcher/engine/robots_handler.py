@@ -12,13 +12,10 @@ from dataclasses import replace
 from crawl.fetcher.engine.core import EngineCore
 from crawl.fetcher.frontier.queue import HostQueue
 from crawl.fetcher.frontier.robots_cache import RobotsCache
-from crawl.fetcher.values.hooks import EngineHooks
 from crawl.fetcher.values.item import FetchItem, Purpose
-from crawl.fetcher.values.outcome import outcome_of, said_of
-from crawl.fetcher.values.output_port import OutputPort
-from crawl.fetcher.values.politeness import Politeness
+from crawl.fetcher.values.outcome import outcome_of, reply_of
 from crawl.fetcher.values.record import content_of, record_of
-from crawl.fetcher.values.settings import FetchSettings, is_at_or_below
+from crawl.fetcher.values.settings import is_at_or_below
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.robots.answer import Deferred, rules_from_answer
 from crawl.robots.rules import Basis, RobotRules, allow_all
@@ -37,22 +34,14 @@ _NO_ROBOTS = allow_all(Basis.EXEMPT)
 class RobotsHandler:
     """Has pages wait for the rules of their authority, and asks for them."""
 
-    def __init__(
-        self,
-        engine: EngineCore,
-        settings: FetchSettings,
-        politeness: Politeness,
-        hooks: EngineHooks,
-        output: OutputPort,
-        deadline: float | None,
-    ) -> None:
+    def __init__(self, engine: EngineCore) -> None:
         self._engine = engine
-        self._settings = settings
-        self._politeness = politeness
-        self._hooks = hooks
-        self._clock = hooks.clock
-        self._output = output
-        self._deadline = deadline
+        self._settings = settings = engine.settings
+        self._politeness = engine.politeness
+        self._hooks = engine.hooks
+        self._clock = engine.hooks.clock
+        self._output = engine.output
+        self._deadline = engine.deadline
         self._cross_part_redirects: dict[str, str] = {}
         """Where robots.txt files redirect to that are on servers of other parts, by authority."""
         self._keep_times = KeepTimes(
@@ -82,10 +71,10 @@ class RobotsHandler:
     def _recall(self, item: FetchItem, now: float) -> RobotRules | None:
         """Takes up what another engine has learnt of the authority, if that still counts."""
         authority = item.authority
-        known = self._hooks.known_robots
-        if known is None or self._cache.asker_of(authority) is not None:
+        recall = self._hooks.known_robots
+        if recall is None or self._cache.asker_of(authority) is not None:
             return None
-        stored, now_ms = known(authority), self._clock.now_ms()
+        stored, now_ms = recall(authority), self._clock.now_ms()
         if stored is None or (left_s := seconds_left(stored, now_ms)) <= 0:
             return None
         verdict = rules_from_answer(stored.as_answer(), self._settings.robots, now_ms)
@@ -145,7 +134,7 @@ class RobotsHandler:
         return {each: self._cross_part_redirects.get(each, "") for each in refused}
 
     def give_up(
-        self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0, said: str = ""
+        self, authority: str, reason: str = "robots_deferred", pause_s: float = 0.0, reply: str = ""
     ) -> None:
         """Stops asking for these rules for now: their pages must not wait for them, and those
         of other hosts in the queue go on."""
@@ -154,7 +143,7 @@ class RobotsHandler:
         if reason != ROBOTS_ON_OTHER_PART:
             base_s = self._settings.robots_defer_s
             host = _host_of(authority)
-            self._engine.troubles.give_up(host, reason, now, now + pause_s, base_s, said)
+            self._engine.troubles.give_up(host, reason, now, now + pause_s, base_s, reply)
         self._cache.refuse(authority, reason, now, pause_s)
         origin.awaited_rules -= 1
         for page in self._engine.queues.drain(origin):
@@ -189,8 +178,8 @@ class RobotsHandler:
         self._slow_down_target(item, verdict, now)
         origin.awaited_rules -= 1
         if verdict.crawl_delay_s is not None:
-            kept = self._slow_down(origin, verdict.crawl_delay_s)
-            if kept and item.key == origin.key:
+            is_kept = self._slow_down(origin, verdict.crawl_delay_s)
+            if is_kept and item.key == origin.key:
                 origin.wait_until(now + origin.pace.delay_s)
         self._cache.learn(item.robots_for, verdict, now, host_ready_at=origin.ready_at)
         self._engine.queues.offer(origin)
@@ -244,8 +233,8 @@ class RobotsHandler:
         outcome = outcome_of(answer)
         if answer.kind is FailureKind.UNKNOWN_HOST:
             now, base_s = self._clock.monotonic(), self._settings.robots_defer_s
-            host, said = _host_of(item.robots_for), said_of(answer)
-            self._engine.troubles.give_up(host, answer.kind.value, now, now, base_s, said)
+            host, reply = _host_of(item.robots_for), reply_of(answer)
+            self._engine.troubles.give_up(host, answer.kind.value, now, now, base_s, reply)
         self._cache.give_up(item.robots_for)
         origin.awaited_rules -= 1
         now_ms = self._clock.now_ms()
@@ -263,26 +252,24 @@ class RobotsHandler:
         if not isinstance(answer, Response) or answer.code not in _REDIRECTS:
             return False
         target = redirect_target(item.url, answer.header("location"))
-        hops = len(item.came_by) + 1
-        if target is None or hops > self._settings.robots_redirect_max:
+        is_too_many = len(item.came_by) >= self._settings.robots_redirect_max
+        if is_too_many or target is None or not target.startswith(("http://", "https://")):
             return False
-        if not target.startswith(("http://", "https://")):
+        hop = self._engine.item_of(target, item.datum)
+        if hop is None:
             return False
-        found = self._engine.item_of(target, item.datum)
-        if found is None:
-            return False
-        if self._hooks.is_other_parts_server(found.key):
+        if self._hooks.is_other_parts_server(hop.key):
             # two tasks that ask one server know nothing of each other's pauses, and without
             # the file nobody knows what is allowed: the host is fetched when all others are done
             self._engine.counters["robots_elsewhere"] += 1
             self._cross_part_redirects[item.robots_for] = target
             self.give_up(item.robots_for, ROBOTS_ON_OTHER_PART)
             return True
-        if found.authority not in self._cache.delays:
-            self._recall(found, self._clock.monotonic())  # it may ask for a pause of its own
+        if hop.authority not in self._cache.delays:
+            self._recall(hop, self._clock.monotonic())  # it may ask for a pause of its own
         came_by = (*item.came_by, item.url)
         self._engine.enqueue(
-            replace(found, purpose=Purpose.ROBOTS, robots_for=item.robots_for, came_by=came_by)
+            replace(hop, purpose=Purpose.ROBOTS, robots_for=item.robots_for, came_by=came_by)
         )
         return True
 
@@ -305,11 +292,11 @@ class RobotsHandler:
         keeps_others = any(page.authority != authority for page in origin.pages)
         if tries > self._settings.robots_defer_retries or late or keeps_others:
             origin.wait_until(now + asked_for)
-            self.give_up(authority, pause_s=asked_for, said=verdict.said)
+            self.give_up(authority, pause_s=asked_for, reply=verdict.reply)
             return
         origin.wait_until(now + pause, "robots.txt unavailable")
         host, until = _host_of(authority), now + pause
-        self._engine.troubles.pause(host, "robots_deferred", now, until, base_s, verdict.said)
+        self._engine.troubles.pause(host, "robots_deferred", now, until, base_s, verdict.reply)
         url = f"{authority}/robots.txt"
         retry = replace(item, url=url, authority=authority, host=host, key=origin.key, came_by=())
         self._engine.enqueue(retry, first=True)

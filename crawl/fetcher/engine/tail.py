@@ -85,9 +85,9 @@ class SilentServers:
     def give_up_all(self, now: float) -> list[FetchItem]:
         """Gives up all of them, unless one needs more time; at the second call."""
         hosts = {host_of(f"{item.robots_for}/") or "" for item in self._since}
-        known = self._slow_hosts
+        before = self._slow_hosts
         self._slow_hosts = {
-            host: known[host] if host in known else self.is_slow_host(host) for host in hosts
+            host: before[host] if host in before else self.is_slow_host(host) for host in hosts
         }
         if any(self._slow_hosts.values()):
             self.min_wait_s = math.inf  # as long as it takes, and so for all
@@ -154,7 +154,7 @@ class Tail:
             self.engine.queues.release(item, now, asked=True)
             for name in ("requests", "robots_requests", UNANSWERED):
                 self.engine.counters[name] += 1
-            self.robots.give_up(item.robots_for, UNANSWERED, said="robots.txt: no answer yet")
+            self.robots.give_up(item.robots_for, UNANSWERED, reply="robots.txt: no answer yet")
         return bool(given_up)
 
 

@@ -16,12 +16,12 @@ _MAX_SERVERS = 10_000
 
 def current_pauses(queues: HostQueues, now: float, usual_s: float) -> Pauses:
     """The servers that must be left alone: those that failed or asked for more than is usual."""
-    found = [
+    pauses = [
         (server.key, round(server.pause_s, 3), server.exceptions)
         for server in queues.server_states(now)
         if server.pause_s > (0.0 if server.exceptions else usual_s)
     ]
-    return sorted(found, key=lambda each: -each[1])[:_MAX_SERVERS]
+    return sorted(pauses, key=lambda each: -each[1])[:_MAX_SERVERS]
 
 
 def read_pauses(raw: bytes | None, now_ms: int) -> list[ServerState]:
@@ -30,7 +30,7 @@ def read_pauses(raw: bytes | None, now_ms: int) -> list[ServerState]:
         progress = json.loads(raw) if raw else {}
         passed_s = max(0.0, (now_ms - int(progress["told_ms"])) / 1000)
         return [
-            ServerState(str(key), float(pause_s) - passed_s, int(exceptions), "")
+            ServerState(str(key), float(pause_s) - passed_s, int(exceptions))
             for key, pause_s, exceptions in progress["paused"]
             if float(pause_s) > passed_s
         ]

@@ -32,8 +32,8 @@ class ServerState:
     key: str
     pause_s: float
     """How long it must not be asked."""
-    exceptions: int
-    closed_reason: str
+    exceptions: int = 0
+    closed_reason: str = ""
     counts_s: float = 0.0
     """How long another failure would be one more in a row."""
     min_delay_s: float = 0.0

@@ -17,7 +17,6 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from crawl.fetcher.frontier.queue import ADDRESS_MARK, AddressGate, HostQueue, Idle, ServerState
-from crawl.fetcher.frontier.queue_stats import QueueStats, stats_of
 from crawl.fetcher.values.hooks import KnownServer
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.politeness import Politeness
@@ -87,20 +86,20 @@ class HostQueues:
 
     def queue(self, key: str) -> HostQueue:
         """The queue of that key, made if need be."""
-        found = self._queues.get(key)
-        if found is None:
-            found = HostQueue(key, self._politeness.pace_of(key))
+        queue = self._queues.get(key)
+        if queue is None:
+            queue = HostQueue(key, self._politeness.pace_of(key))
             past = self._past.pop(key, None)
             if past is not None:
-                found.exceptions, found.closed_reason = past.exceptions, past.closed_reason
-            elif key not in self._paused and (known := self._recall(key)) is not None:
-                found.ready_at, found.wait_reason = known.ready_at, known.wait_reason
-                found.exceptions = known.exceptions
-                self._slow_down(found, known.crawl_delay_s)
-            found.ready_at = max(found.ready_at, self._paused.pop(key, 0.0))
-            self._slow_down(found, self._slowed.get(key, 0.0))
-            self._queues[key] = found
-        return found
+                queue.exceptions, queue.closed_reason = past.exceptions, past.closed_reason
+            elif key not in self._paused and (server := self._recall(key)) is not None:
+                queue.ready_at, queue.wait_reason = server.ready_at, server.wait_reason
+                queue.exceptions = server.exceptions
+                self._slow_down(queue, server.crawl_delay_s)
+            queue.ready_at = max(queue.ready_at, self._paused.pop(key, 0.0))
+            self._slow_down(queue, self._slowed.get(key, 0.0))
+            self._queues[key] = queue
+        return queue
 
     def _slow_down(self, queue: HostQueue, crawl_delay_s: float) -> None:
         """Keeps to the pause that a robots.txt asked others for, if it may be waited for."""
@@ -109,10 +108,10 @@ class HostQueues:
             queue.slow_down(pace or queue.pace, crawl_delay_s)
 
     def _recall(self, key: str) -> KnownServer | None:
-        known = None if self._known_server is None else self._known_server(key)
-        if known is not None:
+        server = None if self._known_server is None else self._known_server(key)
+        if server is not None:
             self._recalled.add(key)
-        return known
+        return server
 
     def server_states(self, now: float) -> list[ServerState]:
         """What the next engine that asks these servers has to know. One that this engine was told
@@ -122,9 +121,7 @@ class HostQueues:
             counts_s = max(0.0, each.count_until - now)
             states.append(ServerState(key, 0.0, each.exceptions, each.closed_reason, counts_s))
         states += [
-            ServerState(key, until - now, 0, "")
-            for key, until in self._paused.items()
-            if until > now
+            ServerState(key, until - now) for key, until in self._paused.items() if until > now
         ]
         for queue in self._queues.values():
             # the answer to a request under way ends the fetch, or comes when it has ended
@@ -133,21 +130,17 @@ class HostQueues:
                 counts_until = ready_at + self._politeness.back_off(queue.exceptions + 1, 1.0)
                 counts_s = max(0.0, counts_until - now) if queue.exceptions else 0.0
                 pause_s = max(0.0, ready_at - now)
-                state = ServerState(
-                    *(queue.key, pause_s, queue.exceptions, queue.closed_reason),
-                    *(counts_s, queue.min_delay_s, queue.wait_reason),
-                )
-                states.append(state)
+                closed, min_delay_s = queue.closed_reason, queue.min_delay_s
+                state = queue.key, pause_s, queue.exceptions, closed, counts_s, min_delay_s
+                states.append(ServerState(*state, queue.wait_reason))
         for address, gate in self._gates.items():
             ready_at = now + self._politeness.ip_delay_s if gate.busy else gate.ready_at
             if ready_at > now:
-                states.append(ServerState(f"{ADDRESS_MARK}{address}", ready_at - now, 0, ""))
+                states.append(ServerState(f"{ADDRESS_MARK}{address}", ready_at - now))
         keys = {state.key for state in states}
         owed_less = (self._recalled | self._slowed.keys()) - keys
-        return states + [
-            ServerState(key, 0.0, 0, "", min_delay_s=self._slowed.get(key, 0.0))
-            for key in owed_less
-        ]
+        delay_of = self._slowed.get
+        return states + [ServerState(k, 0.0, min_delay_s=delay_of(k, 0.0)) for k in owed_less]
 
     def keep_pauses(self, states: Iterable[ServerState], now: float) -> None:
         """Keeps the pauses that another one's requests ask for; before anything is put."""
@@ -305,10 +298,6 @@ class HostQueues:
             if gate.busy or gate.waiting or gate.called or gate.ready_at > now
         }
 
-    def stats(self, now: float) -> QueueStats:
-        """How many queues are ready or wait: for progress displays and an ETA."""
-        return stats_of(self._queues.values(), now)
-
     def _push(self, queue: HostQueue, moment: float) -> None:
         queue.is_scheduled = True
         heapq.heappush(self._heap, (moment, next(self._numbers), queue))
@@ -319,8 +308,8 @@ class HostQueues:
             return None
         gate = self._gates.get(address)
         if gate is None:
-            known = self._recall(f"{ADDRESS_MARK}{address}")
-            gate = AddressGate(ready_at=0.0 if known is None else known.ready_at)
+            server = self._recall(f"{ADDRESS_MARK}{address}")
+            gate = AddressGate(ready_at=0.0 if server is None else server.ready_at)
             self._gates[address] = gate
         return gate
 

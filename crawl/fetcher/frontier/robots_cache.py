@@ -63,7 +63,7 @@ class RobotsCache:
         self._max_authorities = max_authorities
         self._max_bytes = max_bytes
         self._waiting_authorities = waiting_authorities
-        self._known: OrderedDict[str, _Entry] = OrderedDict()
+        self._entries: OrderedDict[str, _Entry] = OrderedDict()
         """The one that was not used for longest first."""
         self._bytes = 0
         self._asked: dict[str, str] = {}
@@ -78,18 +78,18 @@ class RobotsCache:
         known anew, or forgotten."""
 
     def __len__(self) -> int:
-        return len(self._known)
+        return len(self._entries)
 
     def rules_of(self, authority: str, now: float) -> RobotRules | None:
         """Returns the rules; None where they are unknown or too old."""
-        entry = self._known.get(authority)
+        entry = self._entries.get(authority)
         if entry is None or entry.is_expired:
             return None
         if entry.expires_at <= now and entry.is_old(now):
             entry.is_expired = True
             return None
         entry.is_served = True
-        self._known.move_to_end(authority)
+        self._entries.move_to_end(authority)
         return entry.rules
 
     def asker_of(self, authority: str) -> str | None:
@@ -109,17 +109,17 @@ class RobotsCache:
         is_failure = rules.basis is Basis.SERVER_ERROR
         expires_at = now + (self._failure_expire_s if is_failure else self._expire_s)
         first_use_until = max(now, host_ready_at) + _FIRST_USE_S
-        self._known[authority] = _Entry(rules, expires_at, first_use_until)
+        self._entries[authority] = _Entry(rules, expires_at, first_use_until)
         self._bytes += _size(rules)
         if rules.crawl_delay_s is not None:
             self.delays[authority] = rules.crawl_delay_s
-        if len(self._known) > self._shrink_above or self._bytes > self._shrink_bytes_above:
+        if len(self._entries) > self._shrink_above or self._bytes > self._shrink_bytes_above:
             self._shrink(now)
 
     def recall(self, authority: str, rules: RobotRules, now: float, seconds: float) -> None:
         """Takes in rules that another engine has learnt, and that count for so many seconds."""
         self.learn(authority, rules, now)
-        entry = self._known[authority]
+        entry = self._entries[authority]
         entry.expires_at = min(entry.expires_at, now + seconds)
         entry.first_use_until = now
 
@@ -160,7 +160,7 @@ class RobotsCache:
         self._failures.pop(authority, None)
 
     def _forget(self, authority: str) -> None:
-        entry = self._known.pop(authority, None)
+        entry = self._entries.pop(authority, None)
         if entry is not None:
             self._bytes -= _size(entry.rules)
             self.delays.pop(authority, None)
@@ -171,17 +171,17 @@ class RobotsCache:
         needed = set(self._waiting_authorities()) | self._asked.keys()
         count = self._max_authorities - self._max_authorities // 8
         size = self._max_bytes - self._max_bytes // 8
-        for authority in [name for name, entry in self._known.items() if entry.is_old(now)]:
+        for authority in [name for name, entry in self._entries.items() if entry.is_old(now)]:
             if authority not in needed:
                 self._forget(authority)
-        for authority in list(self._known):
-            if len(self._known) <= count and self._bytes <= size:
+        for authority in list(self._entries):
+            if len(self._entries) <= count and self._bytes <= size:
                 break
             if authority not in needed:
                 self._forget(authority)
         # where pages of more wait than there is room for, all of them stay
         room = self._max_authorities // 8
-        self._shrink_above = max(self._max_authorities, len(self._known) + room)
+        self._shrink_above = max(self._max_authorities, len(self._entries) + room)
         self._shrink_bytes_above = max(self._max_bytes, self._bytes + self._max_bytes // 8)
 
     def _shrink_refused(self, now: float) -> None:

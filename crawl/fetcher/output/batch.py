@@ -43,7 +43,7 @@ class PackedBatch:
 class Batch:
     """What came since the last batch was submitted."""
 
-    kept: KeptForParse
+    before_parse: KeptForParse
     records: RecordTableBuilder = field(default_factory=RecordTableBuilder)
     contents: ContentTableBuilder = field(default_factory=ContentTableBuilder)
     depths: dict[str, int] = field(default_factory=dict)
@@ -55,7 +55,7 @@ class Batch:
     def next(self) -> Batch:
         """An empty batch with room for as much and some more, but not for unusually large pages."""
         room = min(self.bytes + self.bytes // 4, 2 * _MAX_BYTES)
-        return Batch(self.kept, contents=ContentTableBuilder(room))
+        return Batch(self.before_parse, contents=ContentTableBuilder(room))
 
     @property
     def is_full(self) -> bool:
@@ -67,7 +67,7 @@ class Batch:
         size = 0
         if content is not None:
             size = len(content.body)
-            self.contents.add(content, self.kept(url, datum))
+            self.contents.add(content, self.before_parse(url, datum))
         self.records.add(url, record.host, datum)
         self.rows += 1
         self.bytes += size
@@ -85,9 +85,9 @@ class Batch:
         return PackedBatch(tables, counters, self.depths, self.followed)
 
 
-def pack_notes(notes: Iterable[Note], kept: KeptForParse) -> Iterator[PackedBatch]:
+def pack_notes(notes: Iterable[Note], before_parse: KeptForParse) -> Iterator[PackedBatch]:
     """Yields what notes of the journal hold, in batches of the usual size."""
-    batch, counted = Batch(kept), Counters()
+    batch, counted = Batch(before_parse), Counters()
     for note in notes:
         for record in note.records:
             batch.add(record)

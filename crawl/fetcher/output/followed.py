@@ -92,11 +92,11 @@ def _files(chunks: Iterable[Chunk]) -> list[str]:
 def _rows_with(
     folder: Folder, files: Iterable[str], urls: list[str], columns: list[str]
 ) -> Iterator[pa.Table]:
-    wanted = pa.array(urls, pa.string())
+    url_array = pa.array(urls, pa.string())
     for path in files:
         with open_table(folder, path) as source:
             for rows in each_group(source, ["url", *columns]):
-                yield rows.filter(pc.is_in(rows["url"], wanted))
+                yield rows.filter(pc.is_in(rows["url"], url_array))
 
 
 def _read(segment: Folder, piece: Piece | None) -> Iterator[FollowedUrl]:

@@ -29,7 +29,7 @@ class InlineParser:
         self._sandbox = Sandbox(parsing)
         self._sandbox.start()  # it loads while the first pages are fetched
         self._following = following
-        self._found: deque[FoundLinks] = deque()
+        self._links: deque[FoundLinks] = deque()
 
     @property
     def follows(self) -> bool:
@@ -47,29 +47,29 @@ class InlineParser:
         if not pc.all(good).as_py():  # else nothing need be copied
             pages = pages.filter(good)
         batch = self._sandbox.parse_table(pages)
-        found = self._find(batch, depths) if self.follows and depths else []
-        self._found.extend(found)
+        links = self._find(batch, depths) if self.follows and depths else []
+        self._links.extend(links)
         parsed = {
             PARSE: batch.crawl_parse,
             PARSE_DATA: batch.parse_data,
             PARSE_TEXT: batch.parse_text,
         }
-        return {**tables, **parsed}, batch.counters, found
+        return {**tables, **parsed}, batch.counters, links
 
     def found_links(self) -> Iterator[FoundLinks]:
         """Yields links that were found since the last call."""
-        while self._found:
-            yield self._found.popleft()
+        while self._links:
+            yield self._links.popleft()
 
     @property
     def has_found(self) -> bool:
-        return bool(self._found)
+        return bool(self._links)
 
     def close(self) -> None:
         self._sandbox.close()
 
     def _find(self, batch: ParsedBatch, depths: Mapping[str, int]) -> list[FoundLinks]:
-        chosen: list[tuple[int, list[str]]] = []
+        chosen_links: list[tuple[int, list[str]]] = []
         rows = batch.parse_data
         urls = cast(list[str], rows["url"].to_pylist())
         outlinks = cast("pa.ListArray[Any]", rows["outlinks"].combine_chunks())
@@ -77,14 +77,14 @@ class InlineParser:
             depth = depths.get(url, self._following.depth) + 1
             targets = self._following.choose(url, depth, links)
             if targets:
-                chosen.append((depth, targets))
-        datums = _linked(batch.crawl_parse, {url for _, urls in chosen for url in urls})
+                chosen_links.append((depth, targets))
+        datums = _linked(batch.crawl_parse, {url for _, urls in chosen_links for url in urls})
         # a link's share is added when the CrawlDb is updated, as to any other page
         return [
             FoundLinks(
                 depth, [(url, replace(datums[url], score=0.0)) for url in urls if url in datums]
             )
-            for depth, urls in chosen
+            for depth, urls in chosen_links
         ]
 
 
@@ -102,8 +102,8 @@ def _linked(crawl_parse: pa.Table, urls: set[str]) -> dict[str, CrawlDatum]:
     """The records that the parse made for links to these URLs."""
     if not urls:
         return {}
-    wanted = pc.and_(
+    is_link = pc.and_(
         pc.equal(crawl_parse["status"], pa.scalar(int(Status.LINKED))),
         pc.is_in(crawl_parse["url"], pa.array(urls, pa.string())),
     )
-    return dict(to_records(crawl_parse.filter(wanted)))
+    return dict(to_records(crawl_parse.filter(is_link)))

@@ -56,14 +56,14 @@ def write_cross_part(segment: Folder, part: int, authorities: Mapping[str, str])
 
 def read_cross_part(segment: Folder, pieces: Iterable[Piece]) -> dict[str, str]:
     """The authorities of some parts."""
-    found: dict[str, str] = {}
+    authorities: dict[str, str] = {}
     for piece in pieces:
         with open_table(segment.child(CROSS_PART), piece.path, size=piece.bytes) as source:
             for rows in each_group(source):
-                found.update(
+                authorities.update(
                     zip(strings(rows["authority"]), strings(rows["robots_url"]), strict=True)
                 )
-    return found
+    return authorities
 
 
 def cross_part_told(segment: Folder, part: int, finished: Mapping[str, Any]) -> Piece | None:
@@ -112,11 +112,11 @@ def _told_before(folder: Folder, part: int) -> Iterator[HostTrouble]:
             continue
         try:
             with open_table(folder, name) as source:
-                found = [each for rows in each_group(source) for each in to_troubles(rows)]
+                troubles = [each for rows in each_group(source) for each in to_troubles(rows)]
         except StorageError as error:
             _log.warning("%s; its hosts are tried again", error)
             continue
-        yield from found
+        yield from troubles
 
 
 def _written(folder: Folder, part: int, rows: pa.Table) -> Piece:

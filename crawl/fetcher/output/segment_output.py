@@ -300,8 +300,8 @@ class SegmentOutput:
         """Writes a batch and what its parse adds to it, whose counts are returned."""
         tables, parsed = packed.tables, Counters()
         if self.parser is not None:
-            tables, parsed, found = self.parser.parse(tables, packed.depths)
-            for each in found:
+            tables, parsed, links = self.parser.parse(tables, packed.depths)
+            for each in links:
                 self._chunk_followed += each.as_followed()
         self._chunk_followed += packed.followed
         for part, rows in tables.items():

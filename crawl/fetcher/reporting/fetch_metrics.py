@@ -75,7 +75,7 @@ class FetchMetrics:
     parts: Sequence[PartFile]
     meter: Meter
     clock: Clock
-    _known: dict[str, tuple[Counters, list[int], int]] = field(default_factory=dict)
+    _last_reports: dict[str, tuple[Counters, list[int], int]] = field(default_factory=dict)
     """What each run of a part has reported."""
     _reports: PartReports | None = None
 
@@ -113,8 +113,9 @@ class FetchMetrics:
         counters = Counters(report.get("counters", {}))
         times = report.get("request_times", {})
         counts, spent = list(times.get("counts", [])), int(times.get("ms", 0))
-        was, counts_were, spent_was = self._known.get(run, (Counters(), [0] * len(counts), 0))
-        self._known[run] = (counters, counts, spent)
+        nothing = Counters(), [0] * len(counts), 0
+        was, counts_were, spent_was = self._last_reports.get(run, nothing)
+        self._last_reports[run] = (counters, counts, spent)
         for name, count in counters.items():
             if count > was[name]:
                 count_event(self.meter, name, count - was[name])

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from crawl.errors import CrawlError
-from crawl.fetcher.reporting.task_monitor import PROGRESS
+from crawl.fetcher.reporting.task_monitor import read_report
 from crawl.storage.folder import Folder
 from crawl.storage.segments import PartFile
 
@@ -29,17 +28,15 @@ class PartReports:
     def read(self) -> list[dict[str, Any]]:
         """The last report of every part that has written one."""
         with ThreadPoolExecutor(min(_READERS, max(1, len(self._parts)))) as readers:
-            found = list(readers.map(self._report_of, self._parts))
+            reports = list(readers.map(self._report_of, self._parts))
         return [
             report
-            for report in found
+            for report in reports
             if report is not None and str(report.get("run")) not in self._before
         ]
 
     def _report_of(self, part: PartFile) -> dict[str, Any] | None:
         try:
-            raw = self._segment.read(f"{PROGRESS}/part-{part.part:05d}.json")
-            report = json.loads(raw) if raw else None
-        except (CrawlError, ValueError):
-            return None  # being written at this moment, or a passing fault of the store
-        return report if isinstance(report, dict) and "told_ms" in report else None
+            return read_report(self._segment, part.part)
+        except CrawlError:
+            return None  # a passing fault of the store

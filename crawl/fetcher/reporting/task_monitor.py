@@ -25,7 +25,7 @@ from crawl.fetcher.engine.engine import FetchEngine
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
 from crawl.fetcher.frontier.pauses import current_pauses, read_pauses
 from crawl.fetcher.frontier.queue import ServerState
-from crawl.fetcher.frontier.queue_stats import LongWait, open_chains
+from crawl.fetcher.frontier.queue_stats import LongWait, open_chains, stats_of
 from crawl.fetcher.output.segment_output import SegmentOutput
 from crawl.fetcher.reporting.request_times import RequestTimes
 from crawl.fetcher.values.politeness import Politeness
@@ -76,7 +76,8 @@ def claim_part(
     claimed_ms = log.claim(clock.now_ms())
     if claimed_ms is None:
         return False
-    alive_ms = max(claimed_ms, _reported_ms(segment, part))
+    report = read_report(segment, part) or {}
+    alive_ms = max(claimed_ms, report.get("told_ms", 0))
     pause_s = _usual_pause_s(config)
     left_s = pause_s - (clock.now_ms() - alive_ms) / 1000
     if left_s > 0:
@@ -95,12 +96,15 @@ def pauses_of_previous_task(segment: Folder, part: int, now_ms: int) -> list[Ser
     return read_pauses(segment.read(_progress_file(part)), now_ms)
 
 
-def _reported_ms(segment: Folder, part: int) -> int:
-    raw = segment.read(_progress_file(part))
+def read_report(segment: Folder, part: int) -> dict[str, Any] | None:
+    """The last report of a part; None where there is none, or none that is whole: it may be being
+    written at this moment."""
     try:
-        return int(json.loads(raw)["told_ms"]) if raw else 0
-    except (ValueError, TypeError, KeyError):
-        return 0
+        report = json.loads(segment.read(_progress_file(part)) or b"null")
+    except ValueError:
+        return None
+    is_whole = isinstance(report, dict) and isinstance(report.get("told_ms"), int)
+    return report if is_whole else None
 
 
 def _progress_file(part: int) -> str:
@@ -116,7 +120,7 @@ class TaskMonitor:
     file: PartFile
     config: Config
     clock: Clock
-    done: int
+    earlier_records: int
     """URLs that had a record before it began."""
     times: RequestTimes = field(default_factory=RequestTimes)
     followed: int = 0
@@ -166,15 +170,16 @@ class TaskMonitor:
         then, pages_then, amount_then = self._last
         self._last = (now, pages, amount)
         spent = max(now - then, 1e-3)
-        stats = engine.queues.stats(now)
+        stats = stats_of(engine.queues, now)
         chains = open_chains(engine.queues, now)
         followed = self.followed + followed_count(engine.counters)
+        settled = self.earlier_records + settled_count(engine.counters)
         return {
             "part": self.file.part,
             "urls": self.file.rows,
             "followed": followed,
             # a thread that hangs counts as a URL, and may have asked for a robots.txt
-            "done": min(self.done + settled_count(engine.counters), self.file.rows + followed),
+            "done": min(settled, self.file.rows + followed),
             "pages_per_s": round((pages - pages_then) / spent, 1),
             "kb_per_s": round((amount - amount_then) / spent / 1000, 1),
             "busy_threads": busy,

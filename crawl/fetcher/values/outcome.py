@@ -119,7 +119,7 @@ def reason_of(answer: Answer) -> str:
     return _of_code(answer.code)[0] if isinstance(answer, Response) else answer.kind.value
 
 
-def said_of(answer: Answer) -> str:
+def reply_of(answer: Answer) -> str:
     """What the server said, or how it failed to, in a few words for people."""
     if isinstance(answer, Response):
         wait = answer.header("retry-after").strip()

@@ -69,23 +69,17 @@ class NullOutput:
     def __init__(self) -> None:
         self.counters = Counters()
 
-    def add(self, record: FetchRecord) -> None:
-        pass
+    def add(self, record: FetchRecord) -> None: ...
 
-    def add_followed(self, followed: FollowedUrl) -> None:
-        pass
+    def add_followed(self, followed: FollowedUrl) -> None: ...
 
-    def add_archived(self, content: Content) -> None:
-        pass
+    def add_archived(self, content: Content) -> None: ...
 
-    def add_robots(self, answer: StoredAnswer) -> None:
-        pass
+    def add_robots(self, answer: StoredAnswer) -> None: ...
 
-    def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
-        pass
+    def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None: ...
 
-    def commit_point(self, now: float) -> None:
-        pass
+    def commit_point(self, now: float) -> None: ...
 
     def found_links(self) -> Iterable[FoundLinks]:
         return ()
@@ -118,5 +112,5 @@ class MemoryOutput(NullOutput):
 
     def clear(self) -> None:
         """Forgets what it was given."""
-        for kept in (self.records, self.followed, self.archived, self.host_troubles):
-            kept.clear()
+        for values in (self.records, self.followed, self.archived, self.host_troubles):
+            values.clear()

@@ -119,8 +119,8 @@ class Politeness:
         more than may be waited."""
         if self.is_too_long(crawl_delay_s):
             return None
-        wanted = max(crawl_delay_s, self.min_crawl_delay_s)
-        return ServerPace(max(wanted, pace.delay_s), 1)
+        delay_s = max(crawl_delay_s, self.min_crawl_delay_s)
+        return ServerPace(max(delay_s, pace.delay_s), 1)
 
     def back_off(self, exceptions: int, jitter: float) -> float:
         """The further pause after the n-th failure in a row: doubled each time, and up to a

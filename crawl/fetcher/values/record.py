@@ -51,17 +51,17 @@ def record_of(
     store_content: bool = True,
 ) -> FetchRecord:
     """The record of an item that was served, or refused by its robots.txt."""
-    said = message
-    if answer is not None and not said:
-        said = reason_of(answer)
+    text = message
+    if answer is not None and not text:
+        text = reason_of(answer)
         if not isinstance(answer, Response) and answer.message:
-            said += f": {_text(answer.message)}"
-    known = item.datum
-    metadata = dict(known.metadata)
+            text += f": {_text(answer.message)}"
+    before = item.datum
+    metadata = dict(before.metadata)
     if metadata:
         for key in _OF_EACH_ANSWER:
             metadata.pop(key, None)  # an earlier round's, or for this fetch alone
-    metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_label}({said[:_LONGEST_VALUE]})"
+    metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_label}({text[:_LONGEST_VALUE]})"
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative
     content = response_ms = None
@@ -78,10 +78,10 @@ def record_of(
     datum = CrawlDatum(  # `replace` takes three times as long, and this is made for every URL
         outcome.status,
         now_ms,
-        known.modified_time,
-        known.fetch_interval,
-        known.retries,
-        known.score,
+        before.modified_time,
+        before.fetch_interval,
+        before.retries,
+        before.score,
         None,
         metadata,
     )
@@ -91,15 +91,15 @@ def record_of(
 def _by_name(answer: Response) -> dict[str, str]:
     """The last value of each header, under its lower-case name."""
     if answer.response_headers.isascii() and answer.response_headers:
-        found = {name.lower(): value for name, value in answer.headers}
+        values = {name.lower(): value for name, value in answer.headers}
     else:
-        found = {_text(name.lower()): _text(value) for name, value in answer.headers}
-    if len(found) < len(answer.headers):
-        for name in _SAID_IN_PARTS & found.keys():
-            found[name] = "\n".join(
+        values = {_text(name.lower()): _text(value) for name, value in answer.headers}
+    if len(values) < len(answer.headers):
+        for name in _SAID_IN_PARTS & values.keys():
+            values[name] = "\n".join(
                 _text(value) for key, value in answer.headers if key.lower() == name
             )
-    return found
+    return values
 
 
 def _text(value: str) -> str:

@@ -10,8 +10,10 @@ somebody else holds them the fetch goes on without them; no crawl fails for them
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from functools import partial
+from typing import NamedTuple
 
 from crawl.clock import Clock
 from crawl.config import Config
@@ -31,18 +33,33 @@ from crawl.phases.fetch.tasks import (
 )
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.keyed_rows import KeyedRows
-from crawl.storage.manifest import Snapshot
 from crawl.storage.robots_store import GROUP_ROWS
 from crawl.storage.snapshot import SNAPSHOTS, Dataset, Transaction
 from crawl.tables.bucket_files import BucketTarget
-from crawl.tables.exchange import Exchange
+from crawl.tables.exchange import Outbox
+from crawl.tables.merge import Combine
 from crawl.tables.runner import Runner
-from crawl.tables.slices import Slices
+from crawl.tables.slices import Router, Slices
 from crawl.tables.table_merge import MergeJob
 
 KEEP = 2
 """Snapshots of each: the one before is for whoever reads it, or for a repair."""
 _log = logging.getLogger(__name__)
+
+
+class _Cache(NamedTuple):
+    """A dataset that fetches leave, and how the rows of a fetch come into it."""
+
+    table: Table
+    send: Callable[[Router, HandOverTask, Outbox], None]
+    combine: Combine
+    drop_expired: Callable[[int], DropExpired]
+
+
+_CACHES = (
+    _Cache(ROBOTS, send_robots, newest_answer, DropExpired.of_robots),
+    _Cache(SERVERS, send_pauses, strictest_pause, DropExpired.of_servers),
+)
 
 
 def handed_over(crawl_dir: CrawlDir) -> HandedOver:
@@ -66,29 +83,21 @@ def publish_handed_over(
     """Merges what the parts of a fetch have learnt into the datasets, and publishes them; whether
     it could be done. `buckets` are the CrawlDb's, of which a dataset gets as many when it is new,
     or when they are a multiple of those that it has: with them grows what it may hold."""
-    wanted = [task for task in tasks if task.robots or task.servers is not None]
-    if not wanted:
+    senders = [task for task in tasks if task.robots or task.servers is not None]
+    if not senders:
         return True
+    datasets = [crawl_dir.dataset(cache.table) for cache in _CACHES]
 
     def publish() -> None:
-        with (
-            crawl_dir.writing(
-                crawl_dir.dataset(ROBOTS), report.phase, config, clock, steal_lock=steal_lock
-            ) as robots,
-            crawl_dir.writing(
-                crawl_dir.dataset(SERVERS), report.phase, config, clock, steal_lock=steal_lock
-            ) as servers,
-        ):
-            for transaction, table, send in (
-                (robots, ROBOTS, send_robots),
-                (servers, SERVERS, send_pauses),
-            ):
-                base = _in_buckets(runner, transaction, table, buckets, report)
-                slices = Slices.of(base, base.buckets if base else buckets)
-                sent = runner.exchange(
-                    partial(send, slices.router), wanted, len(slices), f"{report.phase}: hand_over"
+        with ExitStack() as stack:
+            transactions = [
+                stack.enter_context(
+                    crawl_dir.writing(dataset, report.phase, config, clock, steal_lock=steal_lock)
                 )
-                _merge(sent, transaction, table, slices, report, clock)
+                for dataset in datasets
+            ]
+            for transaction, cache in zip(transactions, _CACHES, strict=True):
+                _merge(runner, transaction, cache, senders, buckets, report, clock)
 
     try:
         publish()
@@ -98,8 +107,8 @@ def publish_handed_over(
     except StorageError as error:
         _log.warning("%s; the crawl's robots.txt and pauses are begun anew", error)
         try:
-            for table in (ROBOTS, SERVERS):
-                begin_anew(crawl_dir.dataset(table), "fetch", config, clock, steal_lock=steal_lock)
+            for dataset in datasets:
+                begin_anew(dataset, "fetch", config, clock, steal_lock=steal_lock)
             publish()
         except StorageError as again:
             _log.warning("%s; what the fetch has learnt of servers is not kept", again)
@@ -118,40 +127,27 @@ def begin_anew(
             dataset.folder.delete(name)
 
 
-def _target(transaction: Transaction, table: Table) -> BucketTarget:
-    return BucketTarget(table, transaction.folder, transaction.place, GROUP_ROWS)
-
-
-def _in_buckets(
-    runner: Runner, transaction: Transaction, table: Table, buckets: int, report: Report
-) -> Snapshot | None:
-    """The present state, in as many buckets as the CrawlDb has by now where that can be."""
-    base = transaction.base
-    if base is None or buckets % base.buckets:
-        return base
-    step = f"{report.phase}: hand_over"
-    return in_buckets(runner, base, _target(transaction, table), buckets, step)
-
-
 def _merge(
-    sent: Exchange[None],
+    runner: Runner,
     transaction: Transaction,
-    table: Table,
-    slices: Slices,
+    cache: _Cache,
+    senders: Sequence[HandOverTask],
+    buckets: int,
     report: Report,
     clock: Clock,
 ) -> None:
+    step, base = f"{report.phase}: hand_over", transaction.base
+    target = BucketTarget(cache.table, transaction.folder, transaction.place, GROUP_ROWS)
+    if base is not None and buckets % base.buckets == 0:
+        base = in_buckets(runner, base, target, buckets, step)
+    slices = Slices.of(base, base.buckets if base else buckets)
+    sent = runner.exchange(partial(cache.send, slices.router), senders, len(slices), step)
     new, now_ms = int(sent.row_counts().sum()), clock.now_ms()
     if not new:
         return
-    is_robots = table is ROBOTS
-    job = MergeJob(
-        _target(transaction, table),
-        newest_answer if is_robots else strictest_pause,
-        (DropExpired.of_robots if is_robots else DropExpired.of_servers)(now_ms),
-    )
+    job = MergeJob(target, cache.combine, cache.drop_expired(now_ms))
     before = transaction.base.rows if transaction.base else 0
-    files = merge_table(sent, job, slices, f"{report.phase}: hand_over")
+    files = merge_table(sent, job, slices, step)
     own = Report(report.phase, now_ms, report.settings_digest, {"step": "hand_over"})
     own.counters["new"] = new
     own.counters["rows"] = sum(file.rows for file in files)
@@ -159,4 +155,4 @@ def _merge(
     own.finished_ms = clock.now_ms()
     transaction.publish(files, own, buckets=slices.buckets, keep=KEEP)
     for name, count in own.counters.items():
-        report.details.setdefault("hand_over", {})[f"{table.name}_{name}"] = count
+        report.details.setdefault("hand_over", {})[f"{cache.table.name}_{name}"] = count

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from datetime import timedelta
 from typing import Any
 
 from crawl.clock import SystemClock, as_text
-from crawl.fetcher.task import PROGRESS
+from crawl.fetcher.reporting.task_monitor import read_report
 from crawl.fetcher.task_spec import cross_part_number
 from crawl.operations.events import Look
 from crawl.printable import printable
@@ -125,16 +124,12 @@ class FetchProgress:
 def progress_of(segment: Segment) -> FetchProgress:
     """What the tasks of a running fetch last reported."""
     generated = segment.require(GENERATE)
-    found = []
+    reports = []
     for part in [*(file.part for file in generated.files), cross_part_number(generated.files)]:
-        raw = segment.folder.read(f"{PROGRESS}/part-{part:05d}.json")
-        try:
-            content = json.loads(raw) if raw else None
-        except ValueError:
-            continue  # being written at this moment
-        if isinstance(content, dict) and "told_ms" in content and _is_usable(content):
-            found.append(content)
-    return FetchProgress.of(found, generated.rows, SystemClock().now_ms())
+        report = read_report(segment.folder, part)
+        if report is not None and _is_usable(report):
+            reports.append(report)
+    return FetchProgress.of(reports, generated.rows, SystemClock().now_ms())
 
 
 def fetch_look(segment: Segment) -> Look:

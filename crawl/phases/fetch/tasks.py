@@ -93,8 +93,8 @@ def _newest(groups: KeyGroups, column: str) -> npt.NDArray[np.int64]:
 
 
 def _moments(rows: pa.Table, column: str) -> npt.NDArray[np.int64]:
-    found: npt.NDArray[np.int64] = rows[column].cast(pa.int64()).to_numpy()
-    return found
+    moments: npt.NDArray[np.int64] = rows[column].cast(pa.int64()).to_numpy()
+    return moments
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,8 +118,8 @@ class DropExpired:
         return cls(now_ms, ("ready_at", "failures_until"), "told_at")
 
     def __call__(self, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
-        kept = [table.filter(pa.array(self._is_valid(table))) for table in tables]
-        rows = pa.concat_tables(kept) if kept else None
+        valid = [table.filter(pa.array(self._is_valid(table))) for table in tables]
+        rows = pa.concat_tables(valid) if valid else None
         if rows is None or rows.num_rows == 0:
             return
         yield self._bounded(rows)

@@ -38,8 +38,8 @@ class ParseProgress:
 
 def progress_of(segment: Segment, seconds: float = 0.0) -> ParseProgress:
     """How far a running parse is; `seconds`: since it began."""
-    done, pages = pages_done(segment), segment.require(CONTENT).rows
-    return ParseProgress(done, pages, done / seconds if seconds > 0 else 0.0)
+    pages_parsed, pages = pages_done(segment), segment.require(CONTENT).rows
+    return ParseProgress(pages_parsed, pages, pages_parsed / seconds if seconds > 0 else 0.0)
 
 
 def parse_look(segment: Segment, clock: Clock) -> Look:

@@ -54,7 +54,7 @@ def run_parse_task(
     """Parses the files one after the other; `on_progress` is called with the pages done."""
     part, counters = files[0].part, Counters()
     names = {table: attempt_name(f"part-{part:05d}") for table in (PARSE, PARSE_DATA, PARSE_TEXT)}
-    found = [tables.CRAWL_PARSE.schema.empty_table()]
+    links = [tables.CRAWL_PARSE.schema.empty_table()]
     with ExitStack() as stack:
         sandbox = stack.enter_context(Sandbox(task.plan))
         sandbox.start()
@@ -68,11 +68,11 @@ def run_parse_task(
             for batch in sandbox.parse_batches(pages, on_progress, counters["pages"]):
                 writers[PARSE_DATA].write(batch.parse_data)
                 writers[PARSE_TEXT].write(batch.parse_text)
-                found.append(batch.crawl_parse)
+                links.append(batch.crawl_parse)
                 counters.update(batch.counters)
     pieces = {
         PARSE: write_bucketed(
-            task.segment.child(PARSE), names[PARSE], pa.concat_tables(found), task.buckets
+            task.segment.child(PARSE), names[PARSE], pa.concat_tables(links), task.buckets
         )
     }
     for table, writer in writers.items():

@@ -98,17 +98,17 @@ class FileProtocol(FetchProtocol):
             os.close(descriptor)
 
     def _read(self, request: Request, path: str, descriptor: int, started: float) -> Response:
-        found = os.fstat(descriptor)
-        modified = ("Last-Modified", formatdate(found.st_mtime, usegmt=True))
+        status = os.fstat(descriptor)
+        modified = ("Last-Modified", formatdate(status.st_mtime, usegmt=True))
         limit = self._limit if request.max_bytes is None else request.max_bytes
         limit = limit if limit >= 0 else sys.maxsize - 1
         since = request.modified_since_ms
-        if stat.S_ISDIR(found.st_mode):
+        if stat.S_ISDIR(status.st_mode):
             body, truncated = listing_page(path, _entries(descriptor, limit), limit)
             kind = "text/html; charset=utf-8"
-        elif not stat.S_ISREG(found.st_mode):
+        elif not stat.S_ISREG(status.st_mode):
             return Response(request.url, 403, sent=started)
-        elif since and int(found.st_mtime) * 1000 <= since:
+        elif since and int(status.st_mtime) * 1000 <= since:
             return Response(request.url, 304, (modified,), sent=started)
         else:
             with os.fdopen(descriptor, "rb", closefd=False) as opened:
@@ -130,6 +130,6 @@ class FileProtocol(FetchProtocol):
 def _entries(folder: int, limit: int) -> Iterator[tuple[str, bool]]:
     """The first entries by name; no more are held than a page of that size can list."""
     most = limit // SHORTEST_LINE + 1
-    with os.scandir(folder) as found:
-        for entry in heapq.nsmallest(most, found, key=lambda each: each.name):
+    with os.scandir(folder) as entries:
+        for entry in heapq.nsmallest(most, entries, key=lambda each: each.name):
             yield entry.name, entry.is_dir(follow_symlinks=False)

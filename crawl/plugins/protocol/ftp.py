@@ -167,9 +167,9 @@ class FtpProtocol(FetchProtocol):
             slow = message.startswith("Operation too slow")
             return FailureKind.LOW_SPEED if slow else FailureKind.TOTAL_TIMEOUT
         if code == pycurl.E_COULDNT_CONNECT:
-            known = CONNECT_ERRNO_KINDS.get(curl.getinfo(pycurl.OS_ERRNO))
-            if known is not None:
-                return known
+            kind = CONNECT_ERRNO_KINDS.get(curl.getinfo(pycurl.OS_ERRNO))
+            if kind is not None:
+                return kind
         return failure_kind(code, message, proxied=False)
 
 
@@ -180,10 +180,10 @@ def _headers(modified: int) -> Headers:
 def _entries(listing: str) -> Iterator[tuple[str, bool]]:
     """The entries of a LIST as Unix or Windows servers write it; other lines are skipped."""
     for line in listing.splitlines():
-        found = _UNIX.fullmatch(line.rstrip()) or _DOS.fullmatch(line.rstrip())
-        if found is None:
+        match = _UNIX.fullmatch(line.rstrip()) or _DOS.fullmatch(line.rstrip())
+        if match is None:
             continue
-        name, kind = found["name"], found["kind"]
+        name, kind = match["name"], match["kind"]
         if kind == "l":
             name = name.partition(" -> ")[0]
         if name not in (".", ".."):

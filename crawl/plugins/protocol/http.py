@@ -104,7 +104,7 @@ class HttpProtocol(HttpBase):
             return None
         if self._lenient.is_for(target.server.origin):
             return None
-        proxy, located = self.route(target, self.resolver.known)
+        proxy, located = self.route(target, self.resolver.locate_cached)
         if located is None:
             return None
         outgoing = self.prepare(request, target, proxy, located)
@@ -232,9 +232,9 @@ class HttpProtocol(HttpBase):
             return FailureKind.CONNECT_TIMEOUT, message
         if code == pycurl.E_COULDNT_CONNECT:
             self.resolver.demote(outgoing.target.server.host, outgoing.address)
-            known = CONNECT_ERRNO_KINDS.get(handle.curl.getinfo(pycurl.OS_ERRNO))
-            if known is not None and not outgoing.proxy:
-                return known, message
+            kind = CONNECT_ERRNO_KINDS.get(handle.curl.getinfo(pycurl.OS_ERRNO))
+            if kind is not None and not outgoing.proxy:
+                return kind, message
         if handle.head is None and handle.sent_at and is_refused_head(message):
             self._lenient.remember(outgoing.target.server.origin)
             return FailureKind.REFUSED_HEAD, message

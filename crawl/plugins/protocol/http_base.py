@@ -116,8 +116,8 @@ class HttpBase(FetchProtocol):
         if not located.addresses:
             return Failure(request.url, located.kind, located.message)
         headers = self._header_builder.headers(request, target.server.host)
-        known = self._credentials
-        login = None if known is None else known.get(target.server.host)
+        logins = self._credentials
+        login = None if logins is None else logins.get(target.server.host)
         if login is not None and login.header:
             headers = RequestHeaders((*headers.pairs, ("Authorization", login.header)))
             login = None

@@ -124,8 +124,8 @@ class _Transfer:
         body.end()
         self.broken = False
         if connection is not None:
-            kept = head.keep_seconds
-            keep = idle_time if kept is None else min(idle_time, kept - 1)
+            server_keeps = head.keep_seconds
+            keep = idle_time if server_keeps is None else min(idle_time, server_keeps - 1)
             connection.keep_until = watch.now() + keep
 
     def answer(self, elapsed_ms: int) -> Response | Failure:

@@ -234,8 +234,12 @@ def test_followed_links_wait_in_their_own_queues_under_their_own_rules() -> None
     link = CrawlDatum(Status.LINKED, 0)
 
     def follow(engine: FetchEngine) -> None:
-        engine.follow_links([("http://a.org/p1", link), ("http://b.org/p0", link)], depth=1)
-        engine.follow_links([("http://a.org/p1", link), ("http://theirs.org/", link)], depth=2)
+        engine.follower.follow_links(
+            [("http://a.org/p1", link), ("http://b.org/p0", link)], depth=1
+        )
+        engine.follower.follow_links(
+            [("http://a.org/p1", link), ("http://theirs.org/", link)], depth=2
+        )
 
     owns = {"owns_server": lambda key: key != "theirs.org"}
     done = fetch(SmallWeb(pages), ["http://a.org/p0"], prepare=follow, hooks=owns)
@@ -257,7 +261,7 @@ def test_followed_links_that_are_not_served_are_counted_and_leave_no_record() ->
     done = fetch(
         SmallWeb(host("a.org", 9)),
         ["http://a.org/p0"],
-        prepare=lambda engine: engine.follow_links(
+        prepare=lambda engine: engine.follower.follow_links(
             [(f"http://a.org/p{n}", link) for n in range(1, 9)], depth=1
         ),
         deadline=12.0,

@@ -138,7 +138,7 @@ def test_a_followed_target_is_brought_out_before_the_next_commit_point() -> None
         web,
         [],
         redirect_max=2,
-        prepare=lambda engine: engine.follow_links([("http://a.org/", DUE)], 2),
+        prepare=lambda engine: engine.follower.follow_links([("http://a.org/", DUE)], 2),
         output=output,
     )
     brought_out = [entry for entry, _ in itertools.groupby(output.order)]

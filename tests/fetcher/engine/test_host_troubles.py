@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
+from crawl.fetcher.frontier.queue_stats import stats_of
 from crawl.interfaces.protocol import Failure, FailureKind, Response
 from crawl.model.hosts import (
     HostState,
@@ -172,7 +173,7 @@ class SeenWaiting(SmallWeb):
 
     def answer(self, work: ReadyRequest, now: float) -> tuple[Response | Failure, float]:
         assert self.engine is not None
-        waits = self.engine.queues.stats(now).waits
+        waits = stats_of(self.engine.queues, now).waits
         self.seen.update({wait.host: wait.reason for wait in waits})
         return super().answer(work, now)
 

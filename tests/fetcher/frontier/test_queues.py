@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from crawl.fetcher.frontier.queue import Idle
-from crawl.fetcher.frontier.queue_stats import LongWait, QueueStats
+from crawl.fetcher.frontier.queue_stats import LongWait, QueueStats, stats_of
 from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.values.politeness import Politeness, ServerPace
 from tests.fetcher.queued import item, taken
@@ -169,17 +169,17 @@ def test_only_what_has_no_more_to_do_or_to_wait_for_is_forgotten() -> None:
 
 def test_the_longest_chain_is_in_the_stats() -> None:
     queues = HostQueues(Politeness(ServerPace(5.0), hosts={"fast": ServerPace(2.0, at_once=4)}))
-    assert queues.stats(0.0) == QueueStats(0, 0, 0.0)
+    assert stats_of(queues, 0.0) == QueueStats(0, 0, 0.0)
     for host, urls in (("a.org", 4), ("fast", 9)):
         for _ in range(urls):
             queues.put(item(host))
-    assert queues.stats(0.0) == QueueStats(2, 0, 15.0)
+    assert stats_of(queues, 0.0) == QueueStats(2, 0, 15.0)
     queues.queue("fast").wait_until(20.0)
     waits = (LongWait("fast", "crawl delay", 20.0),)
-    assert queues.stats(0.0) == QueueStats(1, 1, 20.0 + 8 * 2.0 / 4, waits=waits)
+    assert stats_of(queues, 0.0) == QueueStats(1, 1, 20.0 + 8 * 2.0 / 4, waits=waits)
     assert not isinstance(queues.take(0.0), Idle)
-    assert queues.stats(0.0).ready == 0
-    assert queues.stats(0.0).waiting == 2
+    assert stats_of(queues, 0.0).ready == 0
+    assert stats_of(queues, 0.0).waiting == 2
 
 
 def test_the_stats_have_the_reasons_why_hosts_wait() -> None:
@@ -190,7 +190,7 @@ def test_the_stats_have_the_reasons_why_hosts_wait() -> None:
     queues.queue("failed").wait_until(60.0)
     queues.queue("held").awaited_rules = 1
     queues.queue("pausing").wait_until(3.0)
-    stats = queues.stats(0.0)
+    stats = stats_of(queues, 0.0)
     assert (stats.ready, stats.waiting) == (1, 3)
     assert (stats.awaiting_robots, stats.backed_off) == (1, 1)
-    assert queues.stats(61.0).backed_off == 0
+    assert stats_of(queues, 61.0).backed_off == 0

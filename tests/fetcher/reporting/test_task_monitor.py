@@ -141,7 +141,7 @@ def monitored(segment: Folder) -> Iterator[Monitored]:
     log.claim(NOW)
     output = SegmentOutput(segment, 2, log, ChunkSize(), 4)
     file = PartFile(2, "part.parquet", 50, 0)
-    with TaskMonitor(output, file, CONFIG, clock, done=7) as monitor:
+    with TaskMonitor(output, file, CONFIG, clock, earlier_records=7) as monitor:
         yield Monitored(segment, monitor, log, clock)
 
 

@@ -97,10 +97,10 @@ class CurlHandle:
         self.raw_head = self.request_head = b""
         self._lines.clear()
 
-    def set_verbose(self, wanted: bool) -> None:
+    def set_verbose(self, is_verbose: bool) -> None:
         """Switches libcurl's log on or off."""
-        self.is_verbose = wanted
-        self.curl.setopt(pycurl.VERBOSE, int(wanted))
+        self.is_verbose = is_verbose
+        self.curl.setopt(pycurl.VERBOSE, int(is_verbose))
 
     def set_max_age(self, seconds: int) -> None:
         """Sets how old a connection may be that is used again."""

@@ -24,9 +24,9 @@ class CurlPool:
     def acquire(self, key: str) -> CurlHandle:
         """A handle, connected to the key if there is such a one; the caller owns it."""
         with self._lock:
-            known = self._by_key.get(key)
-            if known:
-                handle = known.pop()
+            handles = self._by_key.get(key)
+            if handles:
+                handle = handles.pop()
                 del self._idle[handle]
                 return handle
             if len(self._idle) >= self._most_idle and self._idle:

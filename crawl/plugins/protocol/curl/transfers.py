@@ -1,6 +1,6 @@
 """Many transfers of libcurl in one thread, driven by epoll.
 
-A thread for each transfer costs remaining than the transfer: every callback then waits for the
+A thread for each transfer costs more than the transfer: every callback then waits for the
 interpreter's lock. Here nobody else wants it.
 """
 

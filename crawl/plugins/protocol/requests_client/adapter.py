@@ -82,9 +82,9 @@ class PinnedAdapter(HTTPAdapter):
         }
 
     def proxy_manager_for(self, proxy: str, **proxy_kwargs: Any) -> Any:
-        known = proxy in self.proxy_manager
+        has_manager = proxy in self.proxy_manager
         manager = super().proxy_manager_for(proxy, ssl_context=self._context, **proxy_kwargs)
-        if not known:
+        if not has_manager:
             manager.pool_classes_by_scheme = self.poolmanager.pool_classes_by_scheme
         return manager
 

@@ -55,12 +55,12 @@ def failure_kind(error: BaseException) -> FailureKind:
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
-    seen: set[int] = set()
+    ids: set[int] = set()
     waiting: list[object] = [error]
     while waiting:
         each = waiting.pop(0)
-        if not isinstance(each, BaseException) or id(each) in seen:
+        if not isinstance(each, BaseException) or id(each) in ids:
             continue
-        seen.add(id(each))
+        ids.add(id(each))
         yield each
         waiting += [each.__cause__, each.__context__, getattr(each, "reason", None), *each.args]

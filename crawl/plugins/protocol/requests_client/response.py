@@ -40,9 +40,9 @@ class FinalResponse(http.client.HTTPResponse):
         if CURRENT.watch is not None:
             CURRENT.watch.raw_head, CURRENT.watch.head = raw, head
         message = http.client.HTTPMessage()
-        for name, said in head.headers:
-            if name.lower() != _CONTENT_LENGTH or _is_length(said):
-                message.set_raw(name, said)
+        for name, value in head.headers:
+            if name.lower() != _CONTENT_LENGTH or _is_length(value):
+                message.set_raw(name, value)
         self.headers = self.msg = message
         self.code = self.status = head.code
         self.reason = ""
@@ -66,10 +66,10 @@ class FinalResponse(http.client.HTTPResponse):
 
     def _final_head(self) -> tuple[bytes, ResponseHead]:
         watch = CURRENT.watch
-        left = watch.max_head_bytes if watch is not None else 65536
+        room = watch.max_head_bytes if watch is not None else 65536
         while True:  # provisional ones have a part in the bound
-            raw = self._raw_head(left)
-            left -= len(raw)
+            raw = self._raw_head(room)
+            room -= len(raw)
             head = read_head(raw)
             # whatever the version: what comes is read as HTTP/1.1
             if not _VERSION.fullmatch(head.version.upper()) or head.code < 100:

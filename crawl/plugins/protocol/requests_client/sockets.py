@@ -70,10 +70,10 @@ class TransferWatch:
             patience = (self.sent_at or self.started) + self._limits.first_byte - now
             kind = FailureKind.FIRST_BYTE_TIMEOUT
         self.expired = FailureKind.TOTAL_TIMEOUT if total <= patience else kind
-        left = min(total, patience)
-        if left <= 0:
+        seconds = min(total, patience)
+        if seconds <= 0:
             raise TimeoutError(self.expired)
-        return left
+        return seconds
 
     def note_received(self, count: int) -> None:
         """Counts bytes that have arrived."""

@@ -80,17 +80,17 @@ class Body:
             data = data[:-over]
         if not self._decoders:
             self._add(data)
-            wanted = True
+            goes_on = True
         else:
             try:
-                wanted = self._decode(data, 0)
+                goes_on = self._decode(data, 0)
             except BadEncoding as error:
                 self.fault = str(error)
                 return False
         if over > 0:
             self.truncated = Truncation.LENGTH
             return False
-        return wanted
+        return goes_on
 
     def end(self) -> None:
         """Notes that the server has ended the body."""

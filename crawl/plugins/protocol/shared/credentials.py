@@ -39,11 +39,11 @@ class Credentials:
 
 def credentials(config: Config) -> HostRules[Credentials]:
     """The credentials of the file; ConfigError, which never repeats a secret, for a bad line."""
-    found: HostRules[Credentials] = HostRules()
+    rules: HostRules[Credentials] = HostRules()
     for line in rule_lines(config, AUTH_FILE) if config[AUTH_FILE] else ():
         host, *rest = line.text.split()
-        found.add(line, host, _credentials(line, rest))
-    return found
+        rules.add(line, host, _credentials(line, rest))
+    return rules
 
 
 def _credentials(line: RuleLine, rest: list[str]) -> Credentials:

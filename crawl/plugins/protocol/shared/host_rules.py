@@ -32,5 +32,5 @@ class HostRules(Generic[T]):
         return self._values.values()
 
     def get(self, host: str) -> T | None:
-        found = nearest(self._values, host)
-        return self._values.get("*") if found is None else found
+        value = nearest(self._values, host)
+        return self._values.get("*") if value is None else value

@@ -83,11 +83,11 @@ class TransferLimits:
         for the first byte and for all others."""
         return self.first_byte == self.low_speed_time and self.low_speed_time.is_integer()
 
-    def body_of(self, wanted: int | None) -> int:
+    def body_of(self, max_bytes: int | None) -> int:
         """The limit of one body, where the request may bring its own."""
-        if wanted is None:
+        if max_bytes is None:
             return self.body
-        return wanted if wanted >= 0 else sys.maxsize
+        return max_bytes if max_bytes >= 0 else sys.maxsize
 
 
 def _seconds(configured: float) -> float:

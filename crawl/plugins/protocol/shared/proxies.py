@@ -7,7 +7,7 @@ mean the same everywhere (localhost, a cloud's metadata, private domains).
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import cycle
 from urllib.parse import quote
 
 from crawl.config import Config, choice, file, integer, string_list, text
@@ -43,15 +43,12 @@ _SCHEMES = ("http", "https", "socks4", "socks4a", "socks5", "socks5h")
 class _ProxyRotation:
     """The proxies of one rule, used in turn; none means a direct connection."""
 
-    def __init__(self, urls: tuple[str, ...]) -> None:
+    def __init__(self, *urls: str) -> None:
         self.urls = urls
-        self._next = count()  # its next() is one step for all threads
-
-    def __bool__(self) -> bool:
-        return bool(self.urls)
+        self._turns = cycle(urls or ("",))
 
     def next(self) -> str:
-        return self.urls[next(self._next) % len(self.urls)] if self.urls else ""
+        return next(self._turns)  # one step for all threads
 
 
 class ProxyRules:
@@ -60,15 +57,14 @@ class ProxyRules:
     def __init__(self, config: Config) -> None:
         self._hosts: HostRules[_ProxyRotation] = HostRules()
         self._schemes: dict[str, _ProxyRotation] = {}
-        self._default = _ProxyRotation(_single_proxy(config))
+        self._default = _ProxyRotation(*_single_proxy(config))
         for line in rule_lines(config, PROXY_FILE) if config[PROXY_FILE] else ():
             self._add(line)
         for entry in config[PROXY_EXCEPTIONS]:
-            place = RuleLine(PROXY_EXCEPTIONS.name, 1, entry)
-            self._hosts.add(place, entry, _ProxyRotation(()))
+            self._hosts.add(RuleLine(PROXY_EXCEPTIONS.name, 1, entry), entry, _ProxyRotation())
 
     def __bool__(self) -> bool:
-        return bool(self._hosts or self._schemes or self._default)
+        return bool(self._hosts or self._schemes or self._default.urls)
 
     @property
     def uses_socks(self) -> bool:
@@ -78,18 +74,15 @@ class ProxyRules:
 
     def proxy_for(self, server: Server) -> str:
         """The URL of the proxy to use; empty for none."""
-        rule = self._hosts.get(server.host)
-        if rule is None:
-            rule = self._schemes.get(server.scheme, self._default)
+        rule = self._hosts.get(server.host) or self._schemes.get(server.scheme, self._default)
         return rule.next()
 
     def _add(self, line: RuleLine) -> None:
         pattern, *urls = line.text.split()
         if not urls:
             raise line.wrong("expected a host and the URL of a proxy, or `direct`")
-        rule = _ProxyRotation(
-            () if urls == ["direct"] else tuple(_checked_url(line, url) for url in urls)
-        )
+        checked = () if urls == ["direct"] else (_checked_url(line, url) for url in urls)
+        rule = _ProxyRotation(*checked)
         if pattern in ("http:", "https:"):
             self._schemes[pattern.removesuffix(":")] = rule
         elif pattern == "*":

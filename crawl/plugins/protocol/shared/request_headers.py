@@ -92,8 +92,8 @@ class HeaderBuilder:
         fixed += [("Accept-Encoding", ACCEPT_ENCODING)]
         custom = _custom_headers(config[CUSTOM_HEADERS])
         replaced = {name.lower() for name, _ in custom}
-        kept = [(name, value) for name, value in fixed if name.lower() not in replaced]
-        pairs = tuple((name, _clean(value)) for name, value in [*kept, *custom])
+        usual = [(name, value) for name, value in fixed if name.lower() not in replaced]
+        pairs = tuple((name, _clean(value)) for name, value in [*usual, *custom])
         self._fixed = RequestHeaders(pairs)
         self._rotated_agents = [
             RequestHeaders(tuple((n, agent if n == "User-Agent" else v) for n, v in pairs))
@@ -125,8 +125,8 @@ class HeaderBuilder:
             extra.append(("Cookie", cookie))
         if not self._cookies_on:
             extra = [(name, value) for name, value in extra if name.lower() != "cookie"]
-        kept = [pair for pair in fixed.pairs if pair[0].lower() not in names]
-        return RequestHeaders((*kept, *extra))
+        usual = [pair for pair in fixed.pairs if pair[0].lower() not in names]
+        return RequestHeaders((*usual, *extra))
 
 
 _OF_AN_ENCODING = re.compile(r'((?:W/)?"[^"]+)-(?:gzip|br|zstd)"')
@@ -175,15 +175,15 @@ def _rotated_agents(config: Config) -> list[str]:
 
 
 def _custom_headers(lines: str) -> list[tuple[str, str]]:
-    found: list[tuple[str, str]] = []
+    headers: list[tuple[str, str]] = []
     for number, line in enumerate(lines.split("\n"), start=1):
         if not line.strip():
             continue
         name, colon, value = line.partition(":")
         if not colon or not _TOKEN.fullmatch(name.strip()):  # not repeated: it may be a secret
             raise ConfigError(f"{CUSTOM_HEADERS.name}: line {number} is not `Name: value`")
-        found.append((name.strip(), value.strip()))
-    return found
+        headers.append((name.strip(), value.strip()))
+    return headers
 
 
 def _cookies(config: Config) -> HostRules[str]:

@@ -64,8 +64,8 @@ def head_fault(raw: bytes, head: ResponseHead) -> str:
     if b"\0" in raw:
         return "NUL in the header"
     if raw.lower().count(b"\nlocation:") > 1:
-        said = {value for name, value in head.headers if name.lower() == "location"}
-        if len(said) > 1:
+        locations = {value for name, value in head.headers if name.lower() == "location"}
+        if len(locations) > 1:
             return "several Locations that differ"
     return ""
 
@@ -94,10 +94,10 @@ def _read_header(line: str) -> _HeaderLine | None:
 
 def _read_status(line: str) -> tuple[int, str]:
     """The code and the version."""
-    found = _STATUS.match(line)
-    if found is None:
+    match = _STATUS.match(line)
+    if match is None:
         return 0, line.partition(" ")[0].strip()
-    return int(found[2]), found[1].strip()
+    return int(match[2]), match[1].strip()
 
 
 _BARE_CR = re.compile(r"\r(?!\n)")

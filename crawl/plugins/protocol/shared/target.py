@@ -23,7 +23,7 @@ class RequestTarget:
 
 def request_target(url: str) -> RequestTarget | None:
     """The target of a URL; None where it is no URL of http, https or ftp."""
-    found = server_and_path(url)
-    if found is None or found[0].scheme not in _SCHEMES:
+    server_path = server_and_path(url)
+    if server_path is None or server_path[0].scheme not in _SCHEMES:
         return None
-    return RequestTarget(*found)
+    return RequestTarget(*server_path)
