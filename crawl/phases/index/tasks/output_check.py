@@ -74,7 +74,7 @@ def _looked_at(folder: Folder, output: WriterOutput, *, deep: bool) -> Iterator[
 
 def _fault_of_note(note: SealedFile, name: str, names: list[str]) -> str:
     """Of FOLDERS or its copy."""
-    found = note.found(name)
+    found = note.state_of(name)
     if found.content is None:
         return found.fault or "it is missing"
     return "" if found.content.get("folders") == names else "it names other files than the ledger"

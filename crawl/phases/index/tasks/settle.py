@@ -76,7 +76,7 @@ class _Output:
         if not self.is_noted:
             return False
         note = self._note()
-        found = [note.found(name) for name in (note.name, note.copy)]
+        found = [note.state_of(name) for name in (note.name, note.copy)]
         if not self.names and all(each.raw is None for each in found):
             return False
         return any((each.content or {}).get("folders") != list(self.names) for each in found)
