@@ -49,13 +49,13 @@ def first_of_each(pieces: Iterable[pa.Table], column: str) -> Iterator[pa.Table]
         yield rows.filter(pa.array(is_new, pa.bool_()))
 
 
-def _pages(segment: Segment, wanted: set[str]) -> Iterator[pa.Table]:
+def _pages(segment: Segment, names: set[str]) -> Iterator[pa.Table]:
     """The parsed pages of a segment with all wanted columns."""
     data_manifest, text_manifest = segment.manifest(PARSE_DATA), segment.manifest(PARSE_TEXT)
     if data_manifest is None or text_manifest is None:
         return
-    data_columns = [name for name in PARSE_DATA_TABLE.names if name in wanted | {"url", "status"}]
-    text_columns = [name for name in PARSE_TEXT_TABLE.names if name in wanted - {"url"}]
+    data_columns = [name for name in PARSE_DATA_TABLE.names if name in names | {"url", "status"}]
+    text_columns = [name for name in PARSE_TEXT_TABLE.names if name in names - {"url"}]
     texts = {file.part: file for file in text_manifest.files}
     for file in data_manifest.files:
         with open_table(segment.part_folder(PARSE_DATA), file.path, size=file.bytes) as source:

@@ -59,8 +59,8 @@ class Table:
         for column in columns:
             require_column(column, (self._stored or self.schema).names, self.name)
         stored = self._stored or self.schema
-        chosen = pa.schema([stored.field(column) for column in columns])
-        return replace(self, schema=chosen, _stored=stored)
+        schema = pa.schema([stored.field(column) for column in columns])
+        return replace(self, schema=schema, _stored=stored)
 
     def where(self, *conditions: Condition) -> Table:
         """The rows for which all conditions hold: `("score", ">", 0.5)`,
@@ -80,14 +80,14 @@ class Table:
 
     def head(self, rows: int = _SHOWN_ROWS) -> pa.Table:
         """The first rows, as an Arrow table; no more is read than they need."""
-        found: list[pa.Table] = []
-        left = rows
+        pieces: list[pa.Table] = []
+        room = rows
         for piece in self.batches():
-            found.append(piece.slice(0, left))
-            left -= found[-1].num_rows
-            if left <= 0:
+            pieces.append(piece.slice(0, room))
+            room -= pieces[-1].num_rows
+            if room <= 0:
                 break
-        return self._joined(found)
+        return self._joined(pieces)
 
     def to_arrow(self) -> pa.Table:
         """All rows as one Arrow table, in memory."""
@@ -126,8 +126,8 @@ class Table:
             return
         # the newest row decides whether a condition holds, so that older ones cannot show up
         needed = [self.unique, *columns, *(condition[0] for condition in self.conditions)]
-        wanted = list(dict.fromkeys(needed))
-        pieces = (piece for part in self.parts for piece in part(wanted, ()))
+        names = list(dict.fromkeys(needed))
+        pieces = (piece for part in self.parts for piece in part(names, ()))
         for piece in first_of_each(pieces, self.unique):
             rows = filter_rows(piece, self.conditions).select(list(columns))
             if rows.num_rows:

@@ -64,8 +64,8 @@ class EngineCosts:
     @classmethod
     def of_dict(cls, content: object) -> EngineCosts:
         """What a report says; a figure that is missing or is no count is not known."""
-        given: dict[Any, Any] = content if isinstance(content, dict) else {}
-        return cls(**{each.name: _count(given.get(each.name)) for each in fields(cls)})
+        figures: dict[Any, Any] = content if isinstance(content, dict) else {}
+        return cls(**{each.name: _count(figures.get(each.name)) for each in fields(cls)})
 
 
 _LARGEST = frozenset({"largest_result_bytes", "result_limit_bytes"})

@@ -198,11 +198,8 @@ INDEX_KEPT_OUT = Table(
 ATTACHED = {
     table.name: table
     for table in (
-        WEBGRAPH_OUTLINKS,
-        WEBGRAPH_EDGES,
-        WEBGRAPH_SCORES,
-        HOSTGRAPH_EDGES,
-        INDEX_KEPT_OUT,
+        *(WEBGRAPH_OUTLINKS, WEBGRAPH_EDGES, WEBGRAPH_SCORES),
+        *(HOSTGRAPH_EDGES, INDEX_KEPT_OUT),
     )
 }
 """Tables that are published together with another one."""

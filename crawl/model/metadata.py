@@ -36,39 +36,37 @@ def lookup(column: pa.Array[Any], key: str) -> pa.Array[Any]:
     """Each row's value of the key; null where it has none."""
     if not has_any(column):
         return pa.nulls(len(column), pa.string())
-    found: pa.Array[Any] = pc.map_lookup(column, pa.scalar(key), "last")
-    return found
+    values: pa.Array[Any] = pc.map_lookup(column, pa.scalar(key), "last")
+    return values
 
 
 def with_entry(
     column: pa.Array[Any], key: str, value: str, rows: npt.NDArray[np.bool_] | None = None
 ) -> pa.Array[Any]:
     """The column with the key set in every row, or in the rows of the mask."""
-    chosen = np.arange(len(column)) if rows is None else np.flatnonzero(rows)
-    return _with(column, key, pa.repeat(value, len(chosen)), chosen)
+    places = np.arange(len(column)) if rows is None else np.flatnonzero(rows)
+    return _with(column, key, pa.repeat(value, len(places)), places)
 
 
-def with_entries(column: pa.Array[Any], key: str, given: pa.Array[Any]) -> pa.Array[Any]:
+def with_entries(column: pa.Array[Any], key: str, values: pa.Array[Any]) -> pa.Array[Any]:
     """The column with the key set to the given value, in each row that has one."""
-    chosen = np.flatnonzero(given.is_valid().to_numpy(zero_copy_only=False))
-    return column if len(chosen) == 0 else _with(column, key, given.take(chosen), chosen)
+    places = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+    return column if len(places) == 0 else _with(column, key, values.take(places), places)
 
 
 def _with(
-    column: pa.Array[Any], key: str, given: pa.Array[Any], chosen: npt.NDArray[np.int64]
+    column: pa.Array[Any], key: str, new_values: pa.Array[Any], places: npt.NDArray[np.int64]
 ) -> pa.Array[Any]:
     keys, values, owners = _flat(column)
     stays = ~(
-        pc.equal(keys, pa.scalar(key)).to_numpy(zero_copy_only=False) & np.isin(owners, chosen)
+        pc.equal(keys, pa.scalar(key)).to_numpy(zero_copy_only=False) & np.isin(owners, places)
     )
-    kept = pa.array(stays)
-    all_keys = pa.concat_arrays([keys.filter(kept), pa.repeat(key, len(chosen))])
-    all_values = pa.concat_arrays([values.filter(kept), given])
-    all_owners = np.concatenate([owners[stays], chosen])
+    filter_mask = pa.array(stays)
+    all_keys = pa.concat_arrays([keys.filter(filter_mask), pa.repeat(key, len(places))])
+    all_values = pa.concat_arrays([values.filter(filter_mask), new_values])
+    all_owners = np.concatenate([owners[stays], places])
     order: pa.Array[Any] = pa.array(np.argsort(all_owners, kind="stable"))
-    counts = np.bincount(all_owners, minlength=len(column))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return _maps(offsets, all_keys.take(order), all_values.take(order))
+    return _maps(len(column), all_owners, all_keys.take(order), all_values.take(order))
 
 
 def without_entry(column: pa.Array[Any], key: str) -> pa.Array[Any]:
@@ -77,17 +75,19 @@ def without_entry(column: pa.Array[Any], key: str) -> pa.Array[Any]:
         return column
     keys, values, owners = _flat(column)
     stays = pc.not_equal(keys, pa.scalar(key))
-    kept = stays.to_numpy(zero_copy_only=False)
-    if kept.all():
+    mask = stays.to_numpy(zero_copy_only=False)
+    if mask.all():
         return column
-    counts = np.bincount(owners[kept], minlength=len(column))
-    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-    return _maps(offsets, keys.filter(stays), values.filter(stays))
+    return _maps(len(column), owners[mask], keys.filter(stays), values.filter(stays))
 
 
 def _maps(
-    offsets: npt.NDArray[np.int32], keys: pa.Array[Any], values: pa.Array[Any]
+    rows: int, owners: npt.NDArray[np.int64], keys: pa.Array[Any], values: pa.Array[Any]
 ) -> pa.Array[Any]:
+    """The column of so many rows; keys and values are in the order of the rows, and `owners` are
+    the numbers of these, in any order."""
+    counts = np.bincount(owners, minlength=rows)
+    offsets = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
     from_arrays: Any = pa.MapArray.from_arrays  # the stubs know no offsets that are an array
     maps: pa.Array[Any] = from_arrays(pa.array(offsets), keys, values).cast(METADATA)
     return maps

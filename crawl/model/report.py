@@ -41,8 +41,8 @@ class Report:
     def add_samples(self, samples: dict[str, list[str]], most: int) -> None:
         """Takes in further samples, at most `most` for each reason."""
         for reason, texts in samples.items():
-            kept = self.samples.setdefault(reason, [])
-            kept.extend(texts[: most - len(kept)])
+            present = self.samples.setdefault(reason, [])
+            present.extend(texts[: most - len(present)])
 
     def as_dict(self) -> dict[str, Any]:
         content = {each.name: getattr(self, each.name) for each in fields(self)}

@@ -85,9 +85,9 @@ class Sketches:
 
     def totals(self) -> Integers:
         """How many values each owner has."""
-        found = np.zeros(self.owners, dtype=np.int64)
-        np.add.at(found, self.owner, self.counts)
-        return found
+        totals = np.zeros(self.owners, dtype=np.int64)
+        np.add.at(totals, self.owner, self.counts)
+        return totals
 
     def quantiles(self, shares: Sequence[float]) -> list[npt.NDArray[np.float64]]:
         """For each share (0.95) the least value that so many of an owner's values are not above;
@@ -98,14 +98,14 @@ class Sketches:
         first = np.append(0, np.cumsum(lengths))[:-1]
         before = np.append(0, running)[first]
         has_any = totals > 0
-        found = []
+        results = []
         for share in shares:
-            wanted = np.maximum(np.ceil(share * totals[has_any]), 1).astype(np.int64)
-            ranks = before[has_any] + wanted - 1
+            least_counts = np.maximum(np.ceil(share * totals[has_any]), 1).astype(np.int64)
+            ranks = before[has_any] + least_counts - 1
             result = np.full(self.owners, np.nan)
             result[has_any] = values[np.searchsorted(running, ranks, side="right")]
-            found.append(result)
-        return found
+            results.append(result)
+        return results
 
     def _lengths(self) -> Integers:
         return np.bincount(self.owner, minlength=self.owners).astype(np.int64)

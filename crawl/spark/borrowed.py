@@ -85,8 +85,8 @@ def _versions_on_executor(spark: SparkSession) -> Mapping[str, str | None]:
     asked = context.parallelize([("crawl", *_PACKAGES)], 1).mapPartitions(look)
     step = "look at an executor"
     with reported_faults(spark, step), job_group(context, new_group(step), step):
-        (found,) = asked.collect()
-    return dict(found)
+        (versions,) = asked.collect()
+    return dict(versions)
 
 
 def _versions(asked: Iterable[tuple[str, ...]]) -> list[dict[str, str | None]]:
@@ -94,14 +94,14 @@ def _versions(asked: Iterable[tuple[str, ...]]) -> list[dict[str, str | None]]:
     import sys
     from importlib import import_module
 
-    found: dict[str, str | None] = {"python": sys.executable}
+    versions: dict[str, str | None] = {"python": sys.executable}
     for names in asked:
         for name in names:
             try:
-                found[name] = str(getattr(import_module(name), "__version__", ""))
+                versions[name] = str(getattr(import_module(name), "__version__", ""))
             except ImportError:
-                found[name] = None
-    return [found]
+                versions[name] = None
+    return [versions]
 
 
 def _sent_as_code(function: Any) -> Callable[..., Any]:

@@ -19,7 +19,7 @@ from crawl.processes import process_lives
 from crawl.spark.java import Java
 from crawl.spark.user_folders import cache_folder
 
-KEPT = 2
+MAX_ARCHIVES = 2
 """Archives, of 150 MB each, for different Javas or Sparks."""
 
 _MAGIC = 0xF00BABA8.to_bytes(4, sys.byteorder)
@@ -83,8 +83,8 @@ _QUIET = ("-Xlog:cds=error", "-Xlog:cds+dynamic=error")
 def forget_archive(options: list[str]) -> bool:
     """Throws away the archive that `options` use; whether they used one."""
     for option in options:
-        _, found, path = option.partition("-XX:SharedArchiveFile=")
-        if found:
+        _, option_name, path = option.partition("-XX:SharedArchiveFile=")
+        if option_name:
             Path(path).unlink(missing_ok=True)
             return True
     return False
@@ -140,7 +140,7 @@ def _age_ms(draft: Path, clock: Clock) -> int:
 
 def _adopted(folder: Path, name: str, clock: Clock) -> Path | None:
     """The finished draft of an earlier run under its final name; dead drafts are removed."""
-    chosen: Path | None = None
+    archive: Path | None = None
     for draft in folder.glob(f"{name}.*.draft"):
         try:
             if not _is_whole(draft):
@@ -148,18 +148,18 @@ def _adopted(folder: Path, name: str, clock: Clock) -> Path | None:
             if _is_of_no_use(draft):
                 draft.unlink()
             else:
-                chosen = draft.replace(folder / _final_name(name, draft))
+                archive = draft.replace(folder / _final_name(name, draft))
         except FileNotFoundError:
             # Another run adopted it in this moment.
             continue
     _prune(folder, clock)
-    return chosen
+    return archive
 
 
 def _prune(folder: Path, clock: Clock) -> None:
     """Removes all but the archives used last, and drafts that nobody will finish or use."""
     archives = sorted(folder.glob("*.jsa"), key=lambda path: path.stat().st_mtime, reverse=True)
-    for archive in archives[KEPT:]:
+    for archive in archives[MAX_ARCHIVES:]:
         archive.unlink(missing_ok=True)
     for draft in folder.glob("*.draft"):
         life_ms = _FINISHED_LIFE_MS if _is_whole(draft) else _DRAFT_LIFE_MS

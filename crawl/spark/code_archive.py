@@ -26,9 +26,6 @@ if TYPE_CHECKING:
     from pyspark import SparkContext
 
 NAME = "nutria-code.zip"
-_LEFT_OUT = ("__pycache__",)
-
-
 _sent: WeakKeyDictionary[SparkContext, list[set[str]]] = WeakKeyDictionary()
 """The modules in each archive that executors were sent, where that is done here."""
 
@@ -72,9 +69,8 @@ def _zipped(modules: set[str], name: str) -> list[Path]:
             for path, inside in _files(spec):
                 archive.write(path, inside)
         conf = packaged()
-        if (
-            "crawl" in modules and isinstance(conf, Path) and conf.is_symlink()
-        ):  # not followed before
+        # not followed before
+        if "crawl" in modules and isinstance(conf, Path) and conf.is_symlink():
             for path, inside in _tree(conf, "crawl/conf"):
                 archive.write(path, inside)
     return list(dict.fromkeys(archives))
@@ -82,11 +78,11 @@ def _zipped(modules: set[str], name: str) -> list[Path]:
 
 def named_archives(paths: str) -> list[str]:
     """What a user gives as spark.submit.pyFiles; EnvironmentFault names one that is missing."""
-    found = [path.strip() for path in paths.split(",") if path.strip()]
-    for path in found:
+    archives = list(filter(None, map(str.strip, paths.split(","))))
+    for path in archives:
         if "://" not in path and not Path(path).exists():
             raise EnvironmentFault(f"spark.submit.pyFiles: there is no {path}")
-    return found
+    return archives
 
 
 def _top_modules(config: Config) -> set[str]:
@@ -94,8 +90,8 @@ def _top_modules(config: Config) -> set[str]:
     targets = {"crawl"}
     for interface in INTERFACES:
         targets.update(plugin.target for plugin in available(interface.name).values())
-        given = config.settings.get(interface.setting)
-        targets.update(direct_names(given.raw) if given is not None else ())
+        setting = config.settings.get(interface.setting)
+        targets.update(direct_names(setting.raw) if setting is not None else ())
     return {target.partition(":")[0].partition(".")[0] for target in targets}
 
 
@@ -110,5 +106,5 @@ def _files(spec: ModuleSpec) -> Iterable[tuple[Path, str]]:
 def _tree(folder: Path, name: str) -> Iterable[tuple[Path, str]]:
     for path in sorted(folder.rglob("*")):
         below = path.relative_to(folder)
-        if path.is_file() and not set(_LEFT_OUT) & set(below.parts):
+        if path.is_file() and "__pycache__" not in below.parts:
             yield path, f"{name}/{below.as_posix()}"

@@ -143,13 +143,13 @@ def await_slots(
     is_announced = False
     while True:
         registered = cluster.registered()
-        left = began + wait_s - monotonic()
+        remaining = began + wait_s - monotonic()
         request = cores_request(
-            cluster.master, cluster.settings, cluster.standalone_state() if left > 0 else None
+            cluster.master, cluster.settings, cluster.standalone_state() if remaining > 0 else None
         )
         if request.arrival is not Arrival.SOON or registered >= (request.slots or 1):
             break
-        if left <= 0:
+        if remaining <= 0:
             if wait_s > 0:
                 notice(_in_vain(request, registered, wait_s))
             break
@@ -157,7 +157,7 @@ def await_slots(
             is_announced = True
             of = "" if request.slots is None else f" of {request.slots}"
             notice(f"waiting for executors: {registered}{of} task slots, up to {wait_s:.0f} s")
-        sleep(min(_LOOK_EVERY_S, left))
+        sleep(min(_LOOK_EVERY_S, remaining))
     if not request.is_bounded and wait_s > 0:
         notice(
             f"dynamic allocation has no bound: {parts_for(request, registered)} parts a fetch list;"
@@ -181,8 +181,8 @@ def task_slots(spark: SparkSession, notice: Callable[[str], None]) -> int:
 
 def waiting_seconds(settings: Mapping[str, str]) -> float:
     """For how long executors are waited for."""
-    found = _TIME.fullmatch(settings.get(WAIT_KEY, "").strip().lower())
-    return int(found.group(1)) * _SECONDS[found.group(2) or "ms"] if found else _WAIT_S
+    match = _TIME.fullmatch(settings.get(WAIT_KEY, "").strip().lower())
+    return int(match.group(1)) * _SECONDS[match.group(2) or "ms"] if match else _WAIT_S
 
 
 _waits_until: WeakKeyDictionary[SparkContext, float] = WeakKeyDictionary()
@@ -275,8 +275,8 @@ class _SparkCluster:
     def _executor_slots(self) -> int:
         store = self._context._jsc.sc().statusStore()
         active = store.executorList(True)
-        found = (active.apply(place) for place in range(int(active.size())))
-        return sum(int(each.maxTasks()) for each in found if str(each.id()) != "driver")
+        executors = (active.apply(place) for place in range(int(active.size())))
+        return sum(int(each.maxTasks()) for each in executors if str(each.id()) != "driver")
 
     def _state_at(self, address: str) -> StandaloneState | None:
         spark, gateway = self._context._jsc.sc(), self._context._gateway

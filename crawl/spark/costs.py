@@ -78,14 +78,11 @@ def _group_costs(context: SparkContext, group: str) -> EngineCosts:
     store = spark.statusStore()
     limit = int(spark.conf().getSizeAsBytes(MAX_RESULT_SIZE, _MAX_RESULT_SIZE_DEFAULT))
     total = EngineCosts()
-    seen: set[int] = set()
+    counted: set[int] = set()
     for job in context.statusTracker().getJobIdsForGroup(group):
-        stages = _elements(store.job(job).stageIds())
-        costs = EngineCosts(jobs=1)
-        for stage in stages:
-            if stage not in seen:
-                costs += _stage_costs(context, store, stage)
-                seen.add(stage)
+        stages = [each for each in _elements(store.job(job).stageIds()) if each not in counted]
+        counted.update(stages)
+        costs = sum((_stage_costs(context, store, each) for each in stages), EngineCosts(jobs=1))
         returned = costs.result_bytes
         total += costs + EngineCosts(largest_result_bytes=returned, result_limit_bytes=limit)
     return total
@@ -94,22 +91,20 @@ def _group_costs(context: SparkContext, group: str) -> EngineCosts:
 def _stage_costs(context: SparkContext, store: Any, stage: int) -> EngineCosts:
     """All attempts of a stage; one whose output was there already has cost nothing."""
     gateway: Any = context._gateway
-    every_task, no_quantiles = (
-        gateway.jvm.java.util.ArrayList(),
-        gateway.new_array(gateway.jvm.double, 0),
-    )
+    every_task = gateway.jvm.java.util.ArrayList()
+    no_quantiles = gateway.new_array(gateway.jvm.double, 0)
     attempts = _elements(store.stageData(stage, False, every_task, False, no_quantiles))
     total = EngineCosts()
     for attempt in attempts:
         if str(attempt.status().toString()) == "SKIPPED":
             continue
         is_first = int(attempt.attemptId()) == 0
-        done = int(attempt.numCompleteTasks())
+        completed = int(attempt.numCompleteTasks())
         lost = int(attempt.numFailedTasks()) + int(attempt.numKilledTasks())
         total += EngineCosts(
             stages=1 if is_first else 0,
-            tasks=done if is_first else 0,
-            retried_tasks=lost if is_first else lost + done,
+            tasks=completed if is_first else 0,
+            retried_tasks=lost if is_first else lost + completed,
             bytes_exchanged=int(attempt.shuffleWriteBytes()),
             result_bytes=int(attempt.resultSize()),
         )

@@ -7,8 +7,9 @@ cross between Python and the JVM one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import reduce
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +18,7 @@ import pyarrow as pa
 from crawl.errors import StorageError
 from crawl.model.arrow import as_array
 from crawl.model.table import SPARK_TYPES, TIMESTAMP
+from crawl.storage.scan import OPERATORS
 from crawl.urls.columns import column_bytes
 from crawl.urls.text_hashes import row_hashes
 
@@ -71,14 +73,12 @@ def newest_of(
     columns = list(schema.names)
 
     def rows(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        for number, chosen, checks in _by_part(batches):
-            for piece in rows_at(parts[number], columns, key, chosen, checks):
+        for number, places, checks in _by_part(batches):
+            for piece in rows_at(parts[number], columns, key, places, checks):
                 yield from _for_spark(piece).to_batches()
 
-    found = by_part.mapInArrow(rows, _ddl(schema))
-    for condition in conditions:
-        found = found.where(_term(*condition))
-    return found
+    newest = by_part.mapInArrow(rows, _ddl(schema))
+    return reduce(lambda frame, condition: frame.where(_term(*condition)), conditions, newest)
 
 
 def _places(spark: SparkSession, parts: Sequence[Read], key: str) -> DataFrame:
@@ -109,10 +109,10 @@ def rows_at(
     for piece in part(list(dict.fromkeys([key, *columns])), ()):
         begin, end = np.searchsorted(rows, [first, first + piece.num_rows])
         if begin < end:
-            chosen = piece.take(rows[begin:end] - first)
-            if not np.array_equal(_checks(chosen[key]), checks[begin:end]):
+            wanted_rows = piece.take(rows[begin:end] - first)
+            if not np.array_equal(_checks(wanted_rows[key]), checks[begin:end]):
                 raise StorageError(_WRITTEN_ANEW)
-            yield chosen.select(list(columns))
+            yield wanted_rows.select(list(columns))
         first += piece.num_rows
     if len(rows) and rows[-1] >= first:
         raise StorageError(_WRITTEN_ANEW)
@@ -140,19 +140,17 @@ def _term(column: str, sign: str, value: Any) -> Column:
     from pyspark.sql import functions
 
     field = functions.col(column)
-    terms: dict[str, Callable[[], Column]] = {
-        "=": lambda: field == value,
-        "!=": lambda: field != value,
-        "<": lambda: field < value,
-        "<=": lambda: field <= value,
-        ">": lambda: field > value,
-        ">=": lambda: field >= value,
-        "in": lambda: field.isin(list(value)),
-        "is": field.isNull,
-        "is not": field.isNotNull,
-        "startswith": lambda: field.startswith(value),
-    }
-    return terms[sign]()
+    match sign:
+        case "in":
+            return field.isin(list(value))
+        case "is":
+            return field.isNull()
+        case "is not":
+            return field.isNotNull()
+        case "startswith":
+            return field.startswith(value)
+    compare: Any = OPERATORS[sign]  # Python's own, of any two values
+    return cast("Column", compare(field, value))
 
 
 def _numbered(spark: SparkSession, parts: Sequence[Read]) -> DataFrame:

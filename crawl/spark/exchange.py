@@ -53,7 +53,7 @@ class RddSource:
     """Blocks that a Spark query makes."""
 
     blocks: RDD[Block]
-    explain: Callable[[str], CrawlError | None] = lambda said: None
+    explain: Callable[[str], CrawlError | None] = lambda message: None
     """What a failure of the query means to the user, by what Spark says of it."""
 
 
@@ -136,10 +136,10 @@ class ShuffledExchange(Generic[Result]):
             return []
         work = observe_tasks(OfTuple(function), step, away=True)
         addressed = self._addressed(tasks)
-        found = self._run(Attempt(work.function), addressed, step)
-        results = without_faults(found[destination].result for destination in addressed)
+        answers = self._run(Attempt(work.function), addressed, step)
+        results = without_faults(answers[destination].result for destination in addressed)
         assert self._arrived is not None
-        self._arrived.require_read({each.destination: each.rows for each in found.values()})
+        self._arrived.require_read({each.destination: each.rows for each in answers.values()})
         return work.results(results)
 
     def send(
@@ -162,14 +162,14 @@ class ShuffledExchange(Generic[Result]):
         """The tasks by destination, each with the rows that it must be given, if known."""
         pickled = pickled_tasks([task for _, task in tasks])
         arrived = self._arrived
-        found = {
+        by_destination = {
             destination: DestinationTask(
                 destination, number, task, None if arrived is None else arrived.rows_at(destination)
             )
             for number, ((destination, _), task) in enumerate(zip(tasks, pickled, strict=True))
         }
-        assert len(found) == len(tasks)  # a destination is worked on once
-        return found
+        assert len(by_destination) == len(tasks)  # a destination is worked on once
+        return by_destination
 
     def _with_tasks(
         self, tasks: Mapping[int, DestinationTask]
@@ -192,10 +192,12 @@ class ShuffledExchange(Generic[Result]):
         partitions = list(dict.fromkeys(map(self.partitions, tasks)))
         if self._arrived is None:
             partitions.append(self.partitions.last)
-        found = self.shuffle.run(received, partitions, len(partitions) + self._all_senders(), step)
+        answers = self.shuffle.run(
+            received, partitions, len(partitions) + self._all_senders(), step
+        )
         if self._arrived is None:
-            self._hear(found.pop())
-        return {answer.destination: answer for answer in found}
+            self._hear(answers.pop())
+        return {answer.destination: answer for answer in answers}
 
     def _all_senders(self) -> int:
         """The tasks that have to send before anybody can receive."""
@@ -219,5 +221,5 @@ class ShuffledExchange(Generic[Result]):
         self._arrived = arrived
 
 
-def _nobody(given: Any) -> None:
+def _nobody(_task: Any) -> None:
     raise AssertionError("nobody works on these rows")

@@ -67,11 +67,11 @@ class DestinationTask:
             require_rows(self.destination, rows, self.rows)
 
 
-def require_rows(destination: int, found: int, sent: int) -> None:
+def require_rows(destination: int, received: int, sent: int) -> None:
     """Raises ChangedRows where a destination did not receive what was sent to it."""
-    if found != sent:
+    if received != sent:
         raise ChangedRows(
-            f"destination {destination} received {found} rows, and {sent} were sent at first:"
+            f"destination {destination} received {received} rows, and {sent} were sent at first:"
             " run the same command again"
         )
 
@@ -307,6 +307,6 @@ class Forwarder:
                     return
                 received = inbox.take(task)
                 read = task.destination, received.total_rows
-                given = pickle.loads(task.task)
-                if (yield from self.sender.send(task.number, given, received, read=read)):
+                payload = pickle.loads(task.task)
+                if (yield from self.sender.send(task.number, payload, received, read=read)):
                     return

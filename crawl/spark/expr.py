@@ -18,7 +18,7 @@ from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.spark.exchange import RddSource
 from crawl.spark.expr_guard import refuse_forbidden
-from crawl.spark.query_blocks import blocks_of
+from crawl.spark.query_blocks import Send, blocks_of
 from crawl.spark.source import stored_rows
 from crawl.spark.source_tables import CRAWLDB_COLUMNS
 from crawl.storage.crawl_dir import CrawlDir
@@ -50,9 +50,9 @@ def checked_schema(
         raise UsageError(f"{name} {expr!r}: {reason} (columns: {columns})") from error
 
 
-def reason_of(said: str) -> str:
+def reason_of(message: str) -> str:
     """The first sentence of what Spark says, without its codes and query positions."""
-    text = re.sub(r"\s+", " ", said.strip().split("\n")[0])
+    text = re.sub(r"\s+", " ", message.strip().split("\n")[0])
     text = re.sub(r"^\[[A-Z_.0-9]+\]\s*", "", text)
     return text.split(" SQLSTATE")[0].rstrip(" .")
 
@@ -70,21 +70,25 @@ def matching_rows(
     `slices` each file is one."""
     places = (slices or Slices.of(snapshot, snapshot.buckets)).row_places
     records = stored_rows(spark, crawl_dir.folder.address, table, snapshot.number)
-    chosen = records.where(expr).select("_bucket", "_row")
+    matching = records.where(expr).select("_bucket", "_row")
+    return evaluated(f"--expr {expr!r}", lambda: matching, partial(send_matching, places))
+
+
+def evaluated(what: str, query: Callable[[], DataFrame], send: Send) -> RddSource:
+    """The rows of a query with an expression, which `what` names to the user, as they are sent."""
     try:
         # plans the query, which works out what is constant in it
-        sent = blocks_of(chosen, partial(send_matching, places))
-        return RddSource(sent, partial(explain_failure, f"--expr {expr!r}"))
+        return RddSource(blocks_of(query(), send), partial(explain_failure, what))
     except PySparkException as error:
-        raise UsageError(f"--expr {expr!r} failed: {reason_of(str(error))}") from error
+        raise UsageError(f"{what} failed: {reason_of(str(error))}") from error
 
 
-def explain_failure(what: str, said: str) -> CrawlError | None:
+def explain_failure(what: str, message: str) -> CrawlError | None:
     """What a failure while an expression is evaluated means to the user."""
-    if "SQLSTATE" not in said:
+    if "SQLSTATE" not in message:
         return None
-    found = re.search(r"\[[A-Z_.0-9]+\][^\n]*SQLSTATE", said)
-    return UsageError(f"{what} failed: {reason_of(found.group() if found else said)}")
+    reason = re.search(r"\[[A-Z_.0-9]+\][^\n]*SQLSTATE", message)
+    return UsageError(f"{what} failed: {reason_of(reason.group() if reason else message)}")
 
 
 def send_matching(places: RowPlaces, rows: pa.Table, outbox: Outbox) -> None:

@@ -20,16 +20,11 @@ from crawl.errors import UsageError
 
 _FORBIDDEN = frozenset(
     {
-        "ASSERT_TRUE",
-        "IDENTIFIER",  # makes the name of a function of a string
-        "JAVA_METHOD",
-        "RAISE_ERROR",
-        "REFLECT",
-        "SELECT",
-        "TRY_REFLECT",
-        "USING",  # which names a script
+        *("ASSERT_TRUE", "IDENTIFIER", "JAVA_METHOD", "RAISE_ERROR"),
+        *("REFLECT", "SELECT", "TRY_REFLECT", "USING"),
     }
 )
+"""IDENTIFIER makes the name of a function of a string; USING names a script."""
 _BEGINS_QUERY = frozenset({"FROM", "TABLE", "VALUES", "WITH"})
 """Behind a bracket; elsewhere they are parts of expressions (`trim(BOTH '/' FROM url)`)."""
 _WORD = re.compile(r"\w+")
@@ -99,8 +94,8 @@ def _is_called(expr: str, at: int) -> bool:
 
 
 def _end_of_line(expr: str, at: int) -> int:
-    found = re.compile(r"[\r\n]").search(expr, at)
-    return found.end() if found else len(expr)
+    line_end = re.compile(r"[\r\n]").search(expr, at)
+    return line_end.end() if line_end else len(expr)
 
 
 def _end_of_comment(expr: str, at: int, *, are_nested: bool) -> int:

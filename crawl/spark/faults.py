@@ -116,12 +116,12 @@ class FaultPolicy:
             raise self.exception(error) from error
 
 
-def told_fault(said: str) -> CrawlError | None:
+def told_fault(message: str) -> CrawlError | None:
     """The CrawlError for which Spark gave up, by what it says."""
-    found = re.search(rf"<{_SEAL}:([A-Za-z0-9+/=]+)>", said)
-    if found is None:
+    match = re.search(rf"<{_SEAL}:([A-Za-z0-9+/=]+)>", message)
+    if match is None:
         return None
-    fault = pickle.loads(base64.b64decode(found.group(1)))  # the seal is ours
+    fault = pickle.loads(base64.b64decode(match.group(1)))  # the seal is ours
     assert isinstance(fault, Fault)
     return fault.rebuilt()
 
@@ -179,8 +179,8 @@ def reported_faults(
         died = death_of(error)
         if died is not None:
             raise died from error
-        for known in (told_fault, *explain):
-            fault = known(str(error))
+        for reading in (told_fault, *explain):
+            fault = reading(str(error))
             if fault is not None:
                 raise fault from error
         log = log_file_of(spark)
@@ -207,8 +207,8 @@ def _last_words(trace: str) -> str:
     if _CRASH.search(trace):
         return "its Python process died (out of memory?)"
     before_driver, _, _ = trace.partition("Driver stacktrace:")
-    _, found, worker_trace = before_driver.rpartition("Traceback (most recent call last):")
-    errors = _PYTHON_ERROR.findall(worker_trace) if found else []
+    _, mark, worker_trace = before_driver.rpartition("Traceback (most recent call last):")
+    errors = _PYTHON_ERROR.findall(worker_trace) if mark else []
     if errors:
         return _with_advice(str(errors[-1]))
     reasons = _JAVA_REASON.findall(trace)

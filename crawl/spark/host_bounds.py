@@ -17,8 +17,7 @@ from crawl.errors import UsageError
 from crawl.model.arrow import as_array
 from crawl.model.derived_tables import HOSTDB
 from crawl.spark.exchange import RddSource
-from crawl.spark.expr import checked_schema, explain_failure, reason_of
-from crawl.spark.query_blocks import blocks_of
+from crawl.spark.expr import checked_schema, evaluated, explain_failure, reason_of
 from crawl.spark.source import stored_rows
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.manifest import Snapshot
@@ -30,66 +29,56 @@ Send = Callable[[Router, "pa.Array[Any]", "pa.Array[Any]", "pa.Array[Any]", Outb
 
 
 def host_bounds(
-    spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], send: Send
+    spark: SparkSession, directory: CrawlDir, expressions: Mapping[str, str], send: Send
 ) -> Callable[[Snapshot, Router], BlockSource] | None:
     """Evaluates the expressions, by the names of their properties, over a HostDb; None where there
     is none. A wrong one is UsageError with Spark's reason in one line."""
-    for name, expr in given.items():
-        _check(spark, name, expr)
-    if not given:
-        return None
-    return partial(_evaluate, spark, directory, given, send)
+    what = _checked(spark, expressions)
+
+    def evaluate(hostdb: Snapshot, router: Router) -> RddSource:
+        values = partial(_values, spark, directory, expressions, hostdb)
+        return evaluated(what, values, partial(_send, send, router))
+
+    return evaluate if expressions else None
 
 
 def values_of_host(
-    spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], hostdb: Snapshot, host: str
+    spark: SparkSession,
+    directory: CrawlDir,
+    expressions: Mapping[str, str],
+    hostdb: Snapshot,
+    host: str,
 ) -> tuple[float | None, float | None]:
     """What the expressions give for one host: its bound and its pause in ms. Raises UsageError as
     `host_bounds` does."""
-    for name, expr in given.items():
-        _check(spark, name, expr)
-    what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
+    what = _checked(spark, expressions)
     try:
-        values = _values(spark, directory, given, hostdb)
-        found = values.where(values["host"] == host).collect()
+        values = _values(spark, directory, expressions, hostdb)
+        rows = values.where(values["host"] == host).collect()
     except PySparkException as error:
         raise explain_failure(what, str(error)) or UsageError(
             f"{what} failed: {reason_of(str(error))}"
         ) from error
-    return (found[0][1], found[0][2]) if found else (None, None)
+    return (rows[0][1], rows[0][2]) if rows else (None, None)
 
 
-def _check(spark: SparkSession, name: str, expr: str) -> None:
-    columns = ("host", f"({expr}) AS value")
-    schema = checked_schema(spark, name, expr, HOSTDB, lambda hosts: hosts.selectExpr(*columns))
-    kind = schema["value"].dataType
-    if not isinstance(kind, NumericType):
-        raise UsageError(f"{name} {expr!r} gives {kind.simpleString()}, not a number")
-
-
-def _evaluate(
-    spark: SparkSession,
-    directory: CrawlDir,
-    given: Mapping[str, str],
-    send: Send,
-    hostdb: Snapshot,
-    router: Router,
-) -> RddSource:
-    what = " or ".join(f"{name} {expr!r}" for name, expr in given.items())
-    try:
-        values = _values(spark, directory, given, hostdb)
-        sent = blocks_of(values, partial(_send, send, router))
-    except PySparkException as error:
-        raise UsageError(f"{what} failed: {reason_of(str(error))}") from error
-    return RddSource(sent, partial(explain_failure, what))
+def _checked(spark: SparkSession, expressions: Mapping[str, str]) -> str:
+    """What the expressions are called in a message; UsageError for one that is wrong."""
+    for name, expr in expressions.items():
+        columns = ("host", f"({expr}) AS value")
+        plan = partial(DataFrame.selectExpr, *columns)
+        kind = checked_schema(spark, name, expr, HOSTDB, plan)["value"].dataType
+        if not isinstance(kind, NumericType):
+            raise UsageError(f"{name} {expr!r} gives {kind.simpleString()}, not a number")
+    return " or ".join(f"{name} {expr!r}" for name, expr in expressions.items())
 
 
 def _values(
-    spark: SparkSession, directory: CrawlDir, given: Mapping[str, str], hostdb: Snapshot
+    spark: SparkSession, directory: CrawlDir, expressions: Mapping[str, str], hostdb: Snapshot
 ) -> DataFrame:
     """Of each host its bound and its pause; NULL where no expression says."""
     columns = [
-        f"CAST(({given.get(each.name, 'NULL')}) AS DOUBLE) AS {alias}"
+        f"CAST(({expressions.get(each.name, 'NULL')}) AS DOUBLE) AS {alias}"
         for each, alias in (
             (GENERATE_MAX_COUNT_EXPR, "max_count"),
             (GENERATE_FETCH_DELAY_EXPR, "delay_ms"),

@@ -82,16 +82,16 @@ def version_of(home: Path) -> int | None:
         return None
     try:
         # Read, not run, where possible: starting a JVM costs a tenth of a second.
-        found = _RELEASE_LINE.search((home / "release").read_text(encoding="utf-8"))
+        match = _RELEASE_LINE.search((home / "release").read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError):
-        found = None
-    return _major(found) if found else _version_printed_by(java)
+        match = None
+    return _major(match) if match else _version_printed_by(java)
 
 
 def _version_printed_by(java: Path) -> int | None:
     code, text = _asked(java)
-    found = _VERSION_TEXT.search(text)
-    return _major(found) if found and code == 0 else None
+    match = _VERSION_TEXT.search(text)
+    return _major(match) if match and code == 0 else None
 
 
 def _asked(java: Path, *options: str) -> tuple[int | None, str]:
@@ -106,9 +106,9 @@ def _asked(java: Path, *options: str) -> tuple[int | None, str]:
     return finished.returncode, finished.stderr + finished.stdout
 
 
-def _major(found: re.Match[str]) -> int:
+def _major(match: re.Match[str]) -> int:
     """8 for both "1.8.0_402" and "8"."""
-    first, second = int(found.group(1)), found.group(2)
+    first, second = int(match.group(1)), match.group(2)
     return int(second) if first == 1 and second else first
 
 
@@ -132,8 +132,8 @@ def _candidates(environment: Mapping[str, str]) -> Iterator[tuple[Path, str]]:
 
 def _home_printed_by(java: Path) -> Path | None:
     _, text = _asked(java, "-XshowSettings:properties")
-    found = re.search(r"java\.home = (.+)", text)
-    return Path(found.group(1).strip()) if found else None
+    match = re.search(r"java\.home = (.+)", text)
+    return Path(match.group(1).strip()) if match else None
 
 
 def _from_wheel(environment: Mapping[str, str]) -> Java | None:

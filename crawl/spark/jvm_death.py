@@ -109,7 +109,7 @@ def forget_dead_jvm() -> None:
 def cause_of_end(code: int | None, log: Path | None, log_begin: int = 0) -> str:
     """What a JVM ended of, by its exit code and its log from `log_begin` on."""
     lines = _lines(log, log_begin)
-    memory = [found.group() for line in lines if (found := _MEMORY.search(line))]
+    memory = [match.group() for line in lines if (match := _MEMORY.search(line))]
     crash = log.with_suffix(".crash.log") if log else None
     if crash is not None and crash.exists():
         why = f"it crashed, see {crash}"
@@ -120,9 +120,9 @@ def cause_of_end(code: int | None, log: Path | None, log_begin: int = 0) -> str:
         if -code == signal.SIGKILL:
             why += " (out of memory?)"
     else:
-        said = last_words(lines) or "it said nothing"
+        words = last_words(lines) or "it said nothing"
         ended = "" if code is None else f"exit code {code}"
-        why = ": ".join(part for part in (ended, said) if part)
+        why = ": ".join(part for part in (ended, words) if part)
     return f"{why}; see {log}" if log else why
 
 
@@ -154,8 +154,8 @@ def _is_gone(gateway: Any) -> bool:
 
 
 def _cause(gateway: Any) -> str:
-    known = vars(gateway)
-    process, log = known.get("proc"), known.get("log_file")
+    attributes = vars(gateway)
+    process, log = attributes.get("proc"), attributes.get("log_file")
     code = None
     if isinstance(process, subprocess.Popen):
         with suppress(subprocess.TimeoutExpired):

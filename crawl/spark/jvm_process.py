@@ -220,8 +220,8 @@ def _in_lasting_thread(start: Callable[[], None]) -> None:
         raise faults[0]
 
 
-def _close_stdin_of(known: ref[JvmProcess]) -> None:
-    process = known()
+def _close_stdin_of(reference: ref[JvmProcess]) -> None:
+    process = reference()
     if process is not None:
         process.close_stdin()
 

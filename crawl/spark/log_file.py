@@ -10,7 +10,7 @@ from crawl.clock import Clock, as_segment_name
 from crawl.errors import EnvironmentFault
 from crawl.spark.user_folders import scratch_folder, state_folder
 
-KEPT = 20
+MAX_LOG_FILES = 20
 
 _PATTERN = "crawl-*.log"
 
@@ -46,6 +46,6 @@ def _made_in(folder: Path, clock: Clock) -> Path:
 def _prune(folder: Path, *, keep: Path) -> None:
     """Names begin with the time, so the order of names is the order of age."""
     others = sorted((path for path in folder.glob(_PATTERN) if path != keep), reverse=True)
-    for path in others[KEPT - 1 :]:
+    for path in others[MAX_LOG_FILES - 1 :]:
         # Another run may be pruning too.
         path.unlink(missing_ok=True)

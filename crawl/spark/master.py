@@ -34,14 +34,14 @@ def is_local(master: str) -> bool:
 def local_cluster_size(master: str) -> tuple[int, int] | None:
     """Executors and cores of each of `local-cluster[N,C,M]`, Spark's cluster for tests; None for
     any other master."""
-    found = _LOCAL_CLUSTER.fullmatch("".join(master.split()))
-    return (int(found.group(1)), int(found.group(2))) if found else None
+    match = _LOCAL_CLUSTER.fullmatch("".join(master.split()))
+    return (int(match.group(1)), int(match.group(2))) if match else None
 
 
 def standalone_addresses(master: str) -> list[str]:
     """host:port of the masters of a standalone cluster; none for any other."""
-    found = _STANDALONE.fullmatch(master)
-    return found.group(1).split(",") if found else []
+    match = _STANDALONE.fullmatch(master)
+    return match.group(1).split(",") if match else []
 
 
 def check_master(master: str, environment: Mapping[str, str] = os.environ) -> str:

@@ -65,15 +65,15 @@ class _Wish:
 
     def remark(self, value_of: Lookup) -> str:
         """The line that asks for the setting; empty where it is set."""
-        found = (value_of(self.key) or self.default).strip()
-        if found.lower() in (self.value.lower(), *self.same):
+        value = (value_of(self.key) or self.default).strip()
+        if value.lower() in (self.value.lower(), *self.same):
             return ""
         how = (
             f'spark.conf.set("{self.key}", "{self.value}") sets it'
             if self.at_runtime
             else f"start the session with {self.key}={self.value}"
         )
-        return f"{self.key} is {found}: {self.why}; {how}"
+        return f"{self.key} is {value}: {self.why}; {how}"
 
 
 _WISHES = (
@@ -112,32 +112,29 @@ def _on_retries(value_of: Lookup) -> Iterator[str]:
         )
 
 
-def remarks_on_unused(chosen: Mapping[str, str], value_of: Lookup) -> list[str]:
+def remarks_on_unused(settings: Mapping[str, str], value_of: Lookup) -> list[str]:
     """A line for each `spark.*` property that a session which somebody else has opened has not.
     Without its value, which may be a password."""
     return [
         f"{key} of the configuration is not used: somebody else has opened the Spark session of"
         " this process, with another value or none"
-        for key, value in sorted(chosen.items())
+        for key, value in sorted(settings.items())
         if value_of(key) != value
     ]
 
 
 _OF_JVM = (
-    "spark.driver.memory",
-    "spark.driver.extraJavaOptions",
-    "spark.driver.extraClassPath",
-    "spark.driver.extraLibraryPath",
-    "spark.jars.packages",
+    *("spark.driver.memory", "spark.driver.extraJavaOptions", "spark.driver.extraClassPath"),
+    *("spark.driver.extraLibraryPath", "spark.jars.packages"),
 )
 
 
-def refuse_other_jvm(chosen: Mapping[str, str], started_with: Mapping[str, str] | None) -> None:
+def refuse_other_jvm(settings: Mapping[str, str], started_with: Mapping[str, str] | None) -> None:
     """Raises ConfigError for a setting of the JVM that differs from those with which this process
     has started it: it is there for all its sessions. None where nobody knows them."""
     for key in _OF_JVM if started_with is not None else ():
         assert started_with is not None
-        if key in chosen and chosen[key] != started_with.get(key):
+        if key in settings and settings[key] != started_with.get(key):
             raise ConfigError(
                 f"{key} differs from that of the session before: a process has one JVM,"
                 " which keeps it from its start; set it for the first session, or start a process"

@@ -97,12 +97,12 @@ def _task_progress(
     context: SparkContext, group: str, total_tasks: int, elapsed_seconds: float
 ) -> TaskProgress:
     tracker = context.statusTracker()
-    done = planned = 0
+    completed = planned = 0
     for job in tracker.getJobIdsForGroup(group):
         job_info = tracker.getJobInfo(job)
         for stage in job_info.stageIds if job_info else ():
             stage_info = tracker.getStageInfo(stage)
             if stage_info is not None:
-                done += stage_info.numCompletedTasks
+                completed += stage_info.numCompletedTasks
                 planned += stage_info.numTasks
-    return TaskProgress(done, total_tasks or planned or None, elapsed_seconds)
+    return TaskProgress(completed, total_tasks or planned or None, elapsed_seconds)

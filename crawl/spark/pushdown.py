@@ -62,23 +62,19 @@ def condition_of(pushed: Any, types: Mapping[str, pa.DataType]) -> Condition | N
 def conditions_of(text: str, table: Table) -> tuple[Condition, ...]:
     """The conditions of a JSON text such as `[["status", "=", "db_gone"]]`."""
     try:
-        listed = json.loads(text)
-        found = [tuple(each) for each in listed]
+        triples = [tuple(each) for each in json.loads(text)]
     except (ValueError, TypeError, RecursionError) as error:
         example = '[["status", "=", "db_gone"]]'
         raise UsageError(f"where {text!r} is no JSON list such as {example}") from error
     types = {column.name: column.type for column in table.columns}
     conditions = []
-    for column, sign, value in map(_triple, found):
-        require_condition((column, sign, value), types, table.name)
+    for triple in triples:
+        if len(triple) != 3:
+            raise UsageError(f"{list(triple)!r} is no condition: give [column, operator, value]")
+        column, sign, value = triple
+        require_condition(triple, types, table.name)
         conditions.append((column, sign, _typed_value(value, sign, types[column])))
     return tuple(conditions)
-
-
-def _triple(parts: tuple[Any, ...]) -> tuple[Any, Any, Any]:
-    if len(parts) != 3:
-        raise UsageError(f"{list(parts)!r} is no condition: give [column, operator, value]")
-    return parts
 
 
 def _typed_value(value: Any, sign: str, kind: pa.DataType) -> Any:
@@ -107,16 +103,17 @@ def _moment(value: Any, kind: pa.DataType) -> Any:
 
 def _is_of(value: Any, kind: pa.DataType) -> bool:
     """Whether the value can be compared with a column of that type."""
-    if isinstance(value, bool):
-        return pa.types.is_boolean(kind)
-    if isinstance(value, str):
-        return pa.types.is_string(kind)
-    if isinstance(value, bytes):
-        return pa.types.is_binary(kind)
-    if isinstance(value, int):
-        return pa.types.is_integer(kind) or pa.types.is_floating(kind)
-    if isinstance(value, float):
-        return pa.types.is_floating(kind) and not math.isnan(value)
-    if isinstance(value, datetime):
-        return pa.types.is_timestamp(kind) and value.tzinfo is not None
+    match value:
+        case bool():
+            return pa.types.is_boolean(kind)
+        case str():
+            return pa.types.is_string(kind)
+        case bytes():
+            return pa.types.is_binary(kind)
+        case int():
+            return pa.types.is_integer(kind) or pa.types.is_floating(kind)
+        case float():
+            return pa.types.is_floating(kind) and not math.isnan(value)
+        case datetime():
+            return pa.types.is_timestamp(kind) and value.tzinfo is not None
     return False

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from crawl.model.arrow import optional_schema
 from crawl.tables.exchange import Block, Outbox
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ Send = Callable[[pa.Table, Outbox], None]
 """Sends some rows of a query to their destinations."""
 
 _COLUMNS = "destination INT, block BINARY"
+_SCHEMA = optional_schema({"destination": pa.int32(), "block": pa.binary()})
 _ROWS_AT_ONCE = 1 << 18
 """Rows of a query that are sent together: fewer would be blocks of a few rows each."""
 
@@ -34,12 +36,7 @@ def sent_blocks(send: Send, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Re
         outbox = Outbox(0)  # whoever receives them asks for no order
         send(rows, outbox)
         for destination, block in outbox.blocks:
-            yield pa.RecordBatch.from_pydict(
-                {
-                    "destination": pa.array([destination], pa.int32()),
-                    "block": pa.array([block], pa.binary()),
-                }
-            )
+            yield pa.record_batch([[destination], [block]], schema=_SCHEMA)
 
 
 def _gathered(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

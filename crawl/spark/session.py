@@ -112,10 +112,10 @@ def open_session(
         current = current_session()
         if current is not None:
             return current
-        chosen = config.spark_settings()
+        settings = config.spark_settings()
         if is_submitted():
-            return _submitted(name, master, chosen)
-        return _launched(name, config, master or chosen.get("spark.master"), log_file)
+            return _submitted(name, master, settings)
+        return _launched(name, config, master or settings.get("spark.master"), log_file)
 
 
 def current_session() -> SparkSession | None:
@@ -146,7 +146,7 @@ def log_file_of(spark: SparkSession) -> Path | None:
     return Path(path) if path else None
 
 
-def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> SparkSession:
+def _submitted(name: str, master: str | None, settings: Mapping[str, str]) -> SparkSession:
     """Inside spark-submit: its options stand, ours fill what they leave open."""
     from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
@@ -160,7 +160,7 @@ def _submitted(name: str, master: str | None, chosen: Mapping[str, str]) -> Spar
     for key, value in ours.items():
         conf.setIfMissing(key, value)
     conf.setIfMissing("spark.app.name", name)
-    for key, value in chosen.items():
+    for key, value in settings.items():
         conf.set(key, value)
     if master is not None:
         conf.setMaster(check_master(master))
@@ -184,13 +184,13 @@ def _hushed(session: SparkSession) -> SparkSession:
 
 def _launched(name: str, config: Config, master: str | None, log_file: Path | None) -> SparkSession:
     master = check_master(master or "local[*]")
-    chosen = config.spark_settings()
-    code = named_archives(chosen.pop(_CODE, ""))
+    user_settings = config.spark_settings()
+    code = named_archives(user_settings.pop(_CODE, ""))
     is_sent_here = not code and not is_local(master)
     if is_sent_here:
         code = [str(archive) for archive in code_archives(config)]
-    needs.refuse_wrong({**_EVERYWHERE, **chosen}.get)
-    needs.refuse_other_jvm(chosen, _of_running_jvm("started_with"))
+    needs.refuse_wrong({**_EVERYWHERE, **user_settings}.get)
+    needs.refuse_other_jvm(user_settings, _of_running_jvm("started_with"))
     java = find_java()
     log = _of_running_jvm("log_file") or log_file or new_log_file(SystemClock())
 
@@ -199,10 +199,10 @@ def _launched(name: str, config: Config, master: str | None, log_file: Path | No
     has_json_log = Settings.of(config).log_json
     if has_json_log:
         settings |= _JSON_LOG
-    settings |= chosen
+    settings |= user_settings
     settings |= {"spark.master": master, "spark.app.name": name, LOG_FILE_KEY: str(log)}
     needs.tell(needs.remarks_on(settings.get))
-    with changed_environment(_variables(java, master, chosen)), own_interrupts():
+    with changed_environment(_variables(java, master, user_settings)), own_interrupts():
         log_lines = _json_lines() if has_json_log else []
         gateway = _gateway(java, settings, log, log_lines, quick=is_local(master))
         session = _session(gateway, settings, log)
@@ -214,7 +214,7 @@ def _launched(name: str, config: Config, master: str | None, log_file: Path | No
     return session
 
 
-def _variables(java: Java, master: str, chosen: Mapping[str, str]) -> dict[str, str]:
+def _variables(java: Java, master: str, settings: Mapping[str, str]) -> dict[str, str]:
     variables = {
         "JAVA_HOME": str(java.home),
         # The small JVM that only puts the command line together.
@@ -227,7 +227,7 @@ def _variables(java: Java, master: str, chosen: Mapping[str, str]) -> dict[str, 
     else:
         usual = os.environ.get("PYSPARK_PYTHON", sys.executable)
         # pyspark itself asks the variable only
-        variables["PYSPARK_PYTHON"] = chosen.get("spark.pyspark.python", usual)
+        variables["PYSPARK_PYTHON"] = settings.get("spark.pyspark.python", usual)
     return variables
 
 

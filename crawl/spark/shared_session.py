@@ -53,13 +53,13 @@ def shared_session(name: str, config: Config, master: str | None) -> Iterator[Sp
 
 def _take(name: str, config: Config, master: str | None) -> tuple[SparkSession, _Shared | None]:
     global _shared
-    wanted = _wanted(config, master)
+    settings = _settings_of(config, master)
     with OPENING:
         if _shared is not None and not _is_alive(_shared.spark):
             _stop(_shared.spark)
             _shared = None
         if _shared is not None:
-            _require_same(wanted, _shared.settings)
+            _require_same(settings, _shared.settings)
             send_missing(_shared.spark.sparkContext, config)
             _shared.users += 1
             return _shared.spark, _shared
@@ -67,7 +67,7 @@ def _take(name: str, config: Config, master: str | None) -> tuple[SparkSession, 
         if borrowed is not None:
             check_borrowed(borrowed, config)
             return borrowed, None
-        _shared = _Shared(open_session(name, config, master=master), wanted, users=1)
+        _shared = _Shared(open_session(name, config, master=master), settings, users=1)
         return _shared.spark, _shared
 
 
@@ -80,16 +80,16 @@ def _give_back(shared: _Shared) -> None:
             _stop(shared.spark)
 
 
-def _wanted(config: Config, master: str | None) -> dict[str, str]:
+def _settings_of(config: Config, master: str | None) -> dict[str, str]:
     """The settings as somebody asks for them, with one way to write a local master."""
-    chosen = config.spark_settings()
-    named = "".join((master or chosen.get(_MASTER) or "local[*]").split())
-    return {**chosen, _MASTER: check_master(named) if is_local(named) else named}
+    settings = config.spark_settings()
+    named = "".join((master or settings.get(_MASTER) or "local[*]").split())
+    return {**settings, _MASTER: check_master(named) if is_local(named) else named}
 
 
-def _require_same(wanted: Mapping[str, str], found: Mapping[str, str]) -> None:
-    for key in sorted({*wanted, *found}):
-        if wanted.get(key) != found.get(key):
+def _require_same(settings: Mapping[str, str], others: Mapping[str, str]) -> None:
+    for key in sorted({*settings, *others}):
+        if settings.get(key) != others.get(key):
             # no values: they may be passwords
             raise ConfigError(
                 f"{key} differs from that of another crawl which this process has open: they share"

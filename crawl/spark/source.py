@@ -131,13 +131,13 @@ class CrawlSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        return SourceOptions.of(self.options).chosen.spark_ddl
+        return SourceOptions.of(self.options).selection.spark_ddl
 
     def reader(self, schema: StructType) -> TableReader:
         options = SourceOptions.of(self.options)
         files = open_files(options)
-        wanted = _arrow_schema(files.table, schema)
-        return self.reader_class(files, wanted, options.conditions)
+        columns = _arrow_schema(files.table, schema)
+        return self.reader_class(files, columns, options.conditions)
 
 
 class PushdownSource(CrawlSource):

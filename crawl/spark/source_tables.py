@@ -54,7 +54,7 @@ class SourceOptions:
 
     address: str
     table: Table
-    chosen: Table
+    selection: Table
     """The table with the wanted columns alone."""
     segment: str | None
     snapshot: int | None
@@ -109,16 +109,16 @@ class SourceFiles:
     def matching(self, conditions: Sequence[Condition]) -> list[SourceFile]:
         """The files that may have rows for which all conditions hold, by their buckets and
         segments alone."""
-        wanted = _buckets_of(conditions, self.buckets) if self.buckets else None
-        found = []
+        buckets = _buckets_of(conditions, self.buckets) if self.buckets else None
+        files = []
         for file in self.files:
-            if wanted is not None and file.constants[BUCKET] not in wanted:
+            if buckets is not None and file.constants[BUCKET] not in buckets:
                 continue
             about = [each for each in conditions if each[0] in file.constants]
             one_row = pa.table({name: [value] for name, value in file.constants.items()})
             if not about or filter_rows(one_row, about).num_rows:
-                found.append(file)
-        return found
+                files.append(file)
+        return files
 
 
 def open_files(options: SourceOptions) -> SourceFiles:
@@ -167,35 +167,35 @@ def _segment_files(
 
 def _buckets_of(conditions: Iterable[Condition], buckets: int) -> set[int] | None:
     """The buckets that rows with these URLs and hosts are in; None for all."""
-    wanted: set[int] | None = None
+    common: set[int] | None = None
     for column, sign, value in conditions:
         if column not in ("url", "host") or sign not in ("=", "in"):
             continue
         values = [value] if sign == "=" else value
         hosts = [host_of(url) or "" for url in values] if column == "url" else values
-        found = {bucket_of(host, buckets) for host in hosts}
-        wanted = found if wanted is None else wanted & found
-    return wanted
+        of_condition = {bucket_of(host, buckets) for host in hosts}
+        common = of_condition if common is None else common & of_condition
+    return common
 
 
 def _table_of(name: str) -> Table:
     table = TABLES.get(name) or _SEGMENT_TABLES.get(name)
     if table is None:
         near = did_you_mean(name, [*TABLES, *_SEGMENT_TABLES])
-        known = ", ".join(TABLES)
-        raise UsageError(f"a crawl has no table {name!r}{near}; tables: {known}")
+        names = ", ".join(TABLES)
+        raise UsageError(f"a crawl has no table {name!r}{near}; tables: {names}")
     return table
 
 
 def _choose_columns(table: Table, names: str | None) -> Table:
     if names is None:
         return table
-    known = {column.name: column for column in table.columns}
-    chosen = []
+    by_name = {column.name: column for column in table.columns}
+    columns = []
     for name in (each.strip() for each in names.split(",")):
-        require_column(name, known, table.name)
-        chosen.append(known[name])
-    return Table(table.name, tuple(chosen))
+        require_column(name, by_name, table.name)
+        columns.append(by_name[name])
+    return Table(table.name, tuple(columns))
 
 
 def _number_of(snapshot: str) -> int:

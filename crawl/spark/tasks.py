@@ -21,38 +21,10 @@ from crawl.telemetry.task import observe_tasks
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["SparkRunner", "TaskError", "run_tasks"]
+__all__ = ["SparkRunner", "TaskError"]
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
-
-
-def run_tasks(
-    spark: SparkSession,
-    function: Callable[[Task], Result],
-    tasks: Sequence[Task],
-    *,
-    step: str,
-    quiet: bool = False,
-    showing: Showing | None = None,
-) -> list[Result]:
-    """`function` of each task, in the order of `tasks`, which is also the order of start.
-
-    A CrawlError of a task is raised here, of the same type and with the same message; one that
-    may pass, as of a store, when Spark has tried the task as often as it does. A task whose worker
-    dies, or that raises anything else, is tried again too; after the last try TaskError is raised.
-    Ctrl-C cancels what is running.
-    """
-    if not tasks:
-        return []
-    work = observe_tasks(function, step, away=True)
-    slices = spark.sparkContext.parallelize(pickled_tasks(tasks), len(tasks))
-    with (
-        reported_faults(spark, step),
-        progress(spark, step, len(tasks), quiet=quiet, showing=showing),
-    ):
-        outcomes = slices.mapPartitions(Attempt(work.function)).collect()
-    return work.results(without_faults(outcomes))
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,9 +39,23 @@ class SparkRunner:
     def run(
         self, function: Callable[[Task], Result], tasks: Sequence[Task], step: str
     ) -> list[Result]:
-        return run_tasks(
-            self.spark, function, tasks, step=step, quiet=self.quiet, showing=self.showing
-        )
+        """`function` of each task, in the order of `tasks`, which is also the order of start.
+
+        A CrawlError of a task is raised here, of the same type and with the same message; one that
+        may pass, as of a store, when Spark has tried the task as often as it does. A task whose
+        worker dies, or that raises anything else, is tried again too; after the last try TaskError
+        is raised. Ctrl-C cancels what is running.
+        """
+        if not tasks:
+            return []
+        work = observe_tasks(function, step, away=True)
+        slices = self.spark.sparkContext.parallelize(pickled_tasks(tasks), len(tasks))
+        with (
+            reported_faults(self.spark, step),
+            progress(self.spark, step, len(tasks), quiet=self.quiet, showing=self.showing),
+        ):
+            outcomes = slices.mapPartitions(Attempt(work.function)).collect()
+        return work.results(without_faults(outcomes))
 
     def exchange(
         self,

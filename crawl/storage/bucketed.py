@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -35,15 +35,11 @@ many. Fewer make a footer that takes longer to read than the rows."""
 _NOTE = b"nutria.buckets"
 
 
-@dataclass(frozen=True, slots=True)
-class _Buckets:
+class _Buckets(msgspec.Struct):
     """What the footer says: the rows of each bucket, in the order of the file."""
 
-    count: int
-    rows: dict[int, int]
-
-    def as_note(self) -> bytes:
-        return json.dumps({"buckets": self.count, "rows": list(self.rows.items())}).encode()
+    buckets: int
+    rows: list[tuple[int, int]]
 
 
 def write_bucketed(
@@ -54,18 +50,19 @@ def write_bucketed(
     keys = pa.table({"": _column(numbers), **{key: table[key] for key in kind.key}})
     order = pc.sort_indices(keys, [(key, "ascending") for key in keys.column_names])
     present, counts = np.unique(numbers, return_counts=True)
-    rows = dict(zip(present.tolist(), counts.tolist(), strict=True))
-    schema = table.schema.with_metadata({_NOTE: _Buckets(buckets, rows).as_note()})
+    rows = list(zip(present.tolist(), counts.tolist(), strict=True))
+    note = json.dumps({"buckets": buckets, "rows": rows}).encode()
     ordered = table.combine_chunks().take(order)
+    schema = table.schema.with_metadata({_NOTE: note})
     with open_writer(folder, name, schema, 4 * _GROUP_ROWS) as writer:
-        done = waiting = 0
-        for count in rows.values():
+        start = waiting = 0
+        for _, count in rows:
             waiting += count
             if waiting >= _GROUP_ROWS:
-                writer.write(ordered.slice(done, waiting))
+                writer.write(ordered.slice(start, waiting))
                 writer.end_group()
-                done, waiting = done + waiting, 0
-        writer.write(ordered.slice(done))
+                start, waiting = start + waiting, 0
+        writer.write(ordered.slice(start))
     return Piece(name, writer.rows, writer.bytes)
 
 
@@ -93,13 +90,13 @@ def read_bucket(
         read = columns if columns is None or bucket_by in columns else [*columns, bucket_by]
         schema = source.schema_arrow
         fields = [schema.field(name) for name in read or schema.names]
-        found = [pa.schema(fields).empty_table()]
+        tables = [pa.schema(fields).empty_table()]
         for group, first, count, is_pure in _places(source, bucket, buckets):
             rows = read_groups(source, [group], read).slice(first, count)
             if not is_pure:
                 rows = rows.filter(pa.array(buckets_of(rows[bucket_by], buckets) == bucket))
-            found.append(rows)
-        table = pa.concat_tables(found).replace_schema_metadata(None)
+            tables.append(rows)
+        table = pa.concat_tables(tables).replace_schema_metadata(None)
         return table if columns is None else table.select(columns)
 
 
@@ -108,16 +105,16 @@ def _places(
 ) -> Iterator[tuple[int, int, int, bool]]:
     """(row group, first row, rows, whether all of them are the bucket's) where to look."""
     sizes = [source.metadata.row_group(group).num_rows for group in range(source.num_row_groups)]
-    noted = _noted(source)
-    if noted is None:
+    note = _note(source)
+    if note is None:
         for group, size in enumerate(sizes):
             yield group, 0, size, False
         return
     # the hash modulo both numbers agrees modulo their greatest common divisor
-    shared = gcd(noted.count, buckets)
-    is_pure = noted.count % buckets == 0
+    shared = gcd(note.buckets, buckets)
+    is_pure = note.buckets % buckets == 0
     group = before = start = 0
-    for number, count in noted.rows.items():
+    for number, count in note.rows:
         end = start + count
         while start < end:
             while before + sizes[group] <= start:
@@ -129,14 +126,11 @@ def _places(
             start += here
 
 
-def _noted(source: pq.ParquetFile) -> _Buckets | None:
+def _note(source: pq.ParquetFile) -> _Buckets | None:
     """What the footer says of buckets; None where it says nothing that can be right."""
-    raw = (source.metadata.metadata or {}).get(_NOTE)
-    if raw is None:
-        return None
     try:
-        content = json.loads(raw)
-        noted = _Buckets(int(content["buckets"]), {int(b): int(n) for b, n in content["rows"]})
-    except (ValueError, TypeError, KeyError):
+        raw = (source.metadata.metadata or {}).get(_NOTE, b"")
+        note = msgspec.json.decode(raw, type=_Buckets)
+    except ValueError:
         return None
-    return noted if sum(noted.rows.values()) == source.metadata.num_rows else None
+    return note if sum(rows for _, rows in note.rows) == source.metadata.num_rows else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import Any
@@ -29,7 +30,7 @@ from crawl.storage.manifest import BucketFile, Snapshot
 from crawl.storage.parquet import MISSING, StoredTable, each_group
 from crawl.storage.sealed import bears_seal, unseal
 from crawl.storage.sealed_file import SealedCopy, SealedFile
-from crawl.storage.segments import PartFile, Segment
+from crawl.storage.segments import PartFile, PartManifest, Segment
 from crawl.storage.snapshot import CURRENT, REPORT, SNAPSHOTS, Dataset
 
 STALE_COPY = "a command was killed before it had copied the file that it wrote"
@@ -99,20 +100,20 @@ class _Checking:
     leftovers: list[CheckFault] = field(default_factory=list)
     small: int = 0
     """Small files that were looked at."""
-    found: dict[str, CheckedTable] = field(default_factory=dict)
+    tables: dict[str, CheckedTable] = field(default_factory=dict)
 
     def tell(self, path: str, fault: str) -> None:
         self.faults.append(CheckFault(path, fault))
 
-    def sealed(self, file: SealedFile, where: str, *, wanted: bool) -> bool:
+    def sealed(self, file: SealedFile, where: str, *, is_required: bool) -> bool:
         """Looks at a file and its copy; whether one of them is whole."""
-        found = [self.found_in(file, name) for name in (file.name, file.copy)]
-        contents = [each.content for each in found if each.content is not None]
-        is_former = contents and found[1].raw is None and not bears_seal(found[0].raw or b"")
-        is_there = any(each.raw is not None or each.fault for each in found)
-        if is_former or not (is_there or wanted):
+        copies = [self.state_of(file, name) for name in (file.name, file.copy)]
+        contents = [each.content for each in copies if each.content is not None]
+        is_former = contents and copies[1].raw is None and not bears_seal(copies[0].raw or b"")
+        is_there = any(each.raw is not None or each.fault for each in copies)
+        if is_former or not (is_there or is_required):
             return bool(contents)  # former releases made no copies
-        for name, each in zip((file.name, file.copy), found, strict=True):
+        for name, each in zip((file.name, file.copy), copies, strict=True):
             if each.content is None:
                 self.tell(f"{where}/{name}", each.fault or "it is missing")
         if len(contents) == 2 and contents[0] != contents[1]:
@@ -120,10 +121,10 @@ class _Checking:
             self.leftovers.append(CheckFault(f"{where}/{file.copy}", STALE_COPY))
         return bool(contents)
 
-    def found_in(self, file: SealedFile, name: str) -> SealedCopy:
+    def state_of(self, file: SealedFile, name: str) -> SealedCopy:
         self.small += 1
         try:
-            return file.found(name)
+            return file.state_of(name)
         except StorageError as error:
             return SealedCopy(None, None, str(error))
 
@@ -139,18 +140,18 @@ class _Checking:
     def dataset(self, dataset: Dataset) -> None:
         where = dataset.name
         manifests = dataset.manifests()
-        self.sealed(dataset.pointer, where, wanted=bool(manifests))
+        self.sealed(dataset.pointer, where, is_required=bool(manifests))
         try:
             numbers = dataset.timeline().numbers
         except StorageError as error:
             self.tell(where, str(error))
             numbers = tuple(manifests)
         for number in numbers:
-            self.sealed(dataset.manifest_file(number), where, wanted=True)
+            self.sealed(dataset.manifest_file(number), where, is_required=True)
             self.report(dataset.folder, f"{SNAPSHOTS}/{number:06d}/{REPORT}", where)
             snapshot = self.snapshot(dataset, number)
             for file in files_of(dataset, snapshot) if snapshot else ():
-                self.found[file.path] = file
+                self.tables[file.path] = file
 
     def snapshot(self, dataset: Dataset, number: int) -> Snapshot | None:
         try:
@@ -161,9 +162,9 @@ class _Checking:
 
     def segment(self, segment: Segment) -> None:
         where = f"segments/{segment.name}"
-        self.sealed(segment.pointer, where, wanted=False)
+        self.sealed(segment.pointer, where, is_required=False)
         for part in segments.FETCHED:
-            self.sealed(segment.manifest_file(part), where, wanted=False)
+            self.sealed(segment.manifest_file(part), where, is_required=False)
         for part in (*segments.FETCHED, *segments.PARSED):
             if part in (segments.GENERATE, segments.FETCH, segments.PARSE):
                 self.report(segment.folder, f"{part}/{REPORT}", where)
@@ -190,7 +191,7 @@ class _Checking:
     def table(self, segment: Segment, part: str, file: PartFile | Piece) -> None:
         path = f"segments/{segment.name}/{part}/{file.path}"
         kind = segments.SEGMENT_TABLES.get(part, CRAWLDB)
-        self.found[path] = CheckedTable(segment.part_folder(part), file, path, kind)
+        self.tables[path] = CheckedTable(segment.part_folder(part), file, path, kind)
 
 
 def check(
@@ -207,7 +208,7 @@ def check(
 
 
 def _pointers(directory: CrawlDir) -> list[bytes | None]:
-    return [dataset.pointer.found(CURRENT).raw for dataset in directory.datasets()]
+    return [dataset.pointer.state_of(CURRENT).raw for dataset in directory.datasets()]
 
 
 def files_of(dataset: Dataset, snapshot: Snapshot) -> Iterator[CheckedTable]:
@@ -229,7 +230,7 @@ def _check(directory: CrawlDir, progress: CheckProgress, *, deep: bool) -> Check
         checking.dataset(dataset)
     for name in directory.segments.folder.names():
         checking.segment(directory.segments.segment(name))
-    progress.done, progress.total = 0, len(checking.found)
+    progress.done, progress.total = 0, len(checking.tables)
     rows = 0
 
     def judged(file: CheckedTable) -> str:
@@ -239,13 +240,13 @@ def _check(directory: CrawlDir, progress: CheckProgress, *, deep: bool) -> Check
             progress.done += 1
 
     with ThreadPoolExecutor(_THREADS) as pool:
-        files = list(checking.found.values())
+        files = list(checking.tables.values())
         for file, fault in zip(files, pool.map(judged, files), strict=True):
             if fault:
                 checking.tell(file.path, fault)
             else:
                 rows += file.stored.rows
-    files_seen = checking.small + len(checking.found)
+    files_seen = checking.small + len(checking.tables)
     return CheckResult(checking.faults, files_seen, rows, checking.leftovers)
 
 
@@ -329,11 +330,15 @@ def _is_sorted(columns: list[pa.Array[Any]]) -> bool:
 
 def is_fetched(segment: Segment) -> bool:
     """Whether the fetch is complete, so that marks of chunks do not matter any more."""
-    try:
-        manifest = segment.manifest(segments.FETCH)
-    except StorageError:
-        return False
+    manifest = whole_manifest(segment, segments.FETCH)
     return manifest is not None and manifest.complete
+
+
+def whole_manifest(segment: Segment, part: str) -> PartManifest | None:
+    """A part's manifest; None where there is none that can be read."""
+    with suppress(StorageError):
+        return segment.manifest(part)
+    return None
 
 
 def parts_begun(segment: Segment) -> list[int]:

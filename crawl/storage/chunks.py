@@ -27,6 +27,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+import msgspec
+
 from crawl.errors import DamagedFile, Locked
 from crawl.storage.folder import Folder
 from crawl.storage.sealed import seal, unseal
@@ -47,7 +49,7 @@ LAST = "LAST.json"
 """A copy of the last mark and its number. One that is older, damaged or missing tells nothing:
 the marks themselves count."""
 
-_KEPT_RUNS = 100
+_MAX_RUNS = 100
 """Fetches that a claim remembers: one is forgotten long after its driver has gone."""
 
 _log = logging.getLogger(__name__)
@@ -115,7 +117,7 @@ class ChunkLog:
         owner = _Owner.of(raw, now_ms)
         if self._run in owner.runs[:-1]:
             raise self._taken_over()
-        runs = [*(run for run in owner.runs if run != self._run), self._run][-_KEPT_RUNS:]
+        runs = [*(run for run in owner.runs if run != self._run), self._run][-_MAX_RUNS:]
         claim = json.dumps({"token": self.token, "claimed_ms": now_ms, "runs": runs})
         self._folder.write(OWNER, claim.encode())
         return None if raw is None else owner.claimed_ms
@@ -194,17 +196,16 @@ class _Owner:
     claimed_ms: int
     token: str = ""
     runs: tuple[str, ...] = ()
-    """The fetches whose tasks have claimed it, in the order of their first claims."""
+    """The fetches whose tasks have claimed it, in the order of their first claims; former releases
+    did not list them."""
 
     @classmethod
     def of(cls, raw: bytes | None, now_ms: int) -> _Owner:
         """One that cannot be read was made just now: its task died in its claim, or is in the
         middle of it."""
         try:
-            claim = json.loads(raw or b"")
-            runs = tuple(map(str, claim.get("runs", ())))  # which former releases did not list
-            return cls(int(claim["claimed_ms"]), str(claim["token"]), runs)
-        except (ValueError, TypeError, KeyError, AttributeError):
+            return msgspec.json.decode(raw or b"", type=cls)
+        except ValueError:
             return cls(now_ms)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, suppress
-from typing import TypedDict, TypeVar
+from typing import TypeVar, Unpack
 
 from crawl.clock import Clock
 from crawl.config import Config
@@ -14,20 +14,20 @@ from crawl.hints import command
 from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.storage.folder import Folder, absolute
-from crawl.storage.lock import Lock, ShutOut, hold_lock, is_left_by_dead, remove_if_dead
+from crawl.storage.lock import (
+    Lock,
+    LockOptions,
+    LockTiming,
+    hold_lock,
+    is_left_by_dead,
+    remove_if_dead,
+)
 from crawl.storage.manifest import Snapshot, Timeline
 from crawl.storage.segments import Segment, Segments
-from crawl.storage.snapshot import Dataset, Transaction
+from crawl.storage.snapshot import Dataset, Transaction, WriteOptions
 
 _FETCHING = "fetching"
 Result = TypeVar("Result")
-
-
-class LockTiming(TypedDict):
-    """The times of a lock, as `hold_lock` takes them."""
-
-    stale_after_ms: float
-    heartbeat_s: float
 
 
 def lock_timing(config: Config) -> LockTiming:
@@ -38,18 +38,11 @@ def lock_timing(config: Config) -> LockTiming:
 
 
 def locked(
-    folder: Folder,
-    command: str,
-    config: Config,
-    clock: Clock,
-    *,
-    steal_lock: bool = False,
-    shut_out: ShutOut = None,
+    folder: Folder, command: str, config: Config, clock: Clock, **options: Unpack[LockOptions]
 ) -> AbstractContextManager[Lock]:
     """Holds the lock of a folder of the crawl (a segment's, a dataset's) for a block. `shut_out`
     is that of what is in the folder, for whoever publishes it."""
-    times = lock_timing(config)
-    return hold_lock(folder, command, clock, **times, steal_lock=steal_lock, shut_out=shut_out)
+    return hold_lock(folder, command, clock, **lock_timing(config), **options)
 
 
 class CrawlDir:
@@ -68,8 +61,8 @@ class CrawlDir:
 
     def datasets(self) -> list[Dataset]:
         """The CrawlDb, and every other dataset that a job has ever begun to write here."""
-        known = {CRAWLDB.name, self.segments.folder.address.rpartition("/")[2]}
-        names = (name for name in self.folder.names() if name not in known)
+        ours = {CRAWLDB.name, self.segments.folder.address.rpartition("/")[2]}
+        names = (name for name in self.folder.names() if name not in ours)
         others = (Dataset(self.folder.child(name)) for name in names)
         return [self.crawldb, *(other for other in others if other.is_begun())]
 
@@ -144,31 +137,19 @@ class CrawlDir:
         command: str,
         config: Config,
         clock: Clock,
-        *,
-        steal_lock: bool = False,
-        damaged: bool = False,
+        **options: Unpack[WriteOptions],
     ) -> AbstractContextManager[Transaction]:
         """Locks a dataset and lets a block publish. `damaged`: also where the current state
         cannot be read. The CrawlDb has a way of its own, `writing_crawldb`."""
-        return dataset.writing(
-            command, clock, **lock_timing(config), steal_lock=steal_lock, damaged=damaged
-        )
+        return dataset.writing(command, clock, **lock_timing(config), **options)
 
     @contextmanager
     def writing_crawldb(
-        self,
-        command: str,
-        config: Config,
-        clock: Clock,
-        *,
-        steal_lock: bool = False,
-        damaged: bool = False,
+        self, command: str, config: Config, clock: Clock, **options: Unpack[WriteOptions]
     ) -> Iterator[Transaction]:
         """Locks the CrawlDb, mends what a crash left, and lets a block publish. `damaged`: also
         where the current state cannot be read."""
-        with self.writing(
-            self.crawldb, command, config, clock, steal_lock=steal_lock, damaged=damaged
-        ) as transaction:
+        with self.writing(self.crawldb, command, config, clock, **options) as transaction:
             if transaction.base is not None:
                 self.segments.complete(transaction.base.notes.get("segments", {}))
             yield transaction

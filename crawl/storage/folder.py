@@ -92,7 +92,7 @@ class Folder:
         return below(self.address, name)
 
     def exists(self, name: str = "") -> bool:
-        with self._asking(name) as (file_system, path):
+        with self._request(name) as (file_system, path):
             if is_store(file_system):
                 return object_store.exists(file_system, path)
             return bool(file_system.exists(path))
@@ -160,19 +160,19 @@ class Folder:
         """Reads a file of any size. On an object store whoever knows its size saves a request;
         that there is no such file is then known when it is read."""
         file_system, path = self._locate(name)
-        wanted: dict[str, int] = {}
+        options: dict[str, int] = {}
         if is_store(file_system):
-            wanted["block_size"] = object_store.READ_BLOCK
+            options["block_size"] = object_store.READ_BLOCK
             if size is not None:
-                wanted["size"] = size
-        with self._naming_file(name), file_system.open(path, "rb", **wanted) as stream:
-            if "size" in wanted:
-                object_store.trust_size(stream, path, wanted["size"])
+                options["size"] = size
+        with self._naming_file(name), file_system.open(path, "rb", **options) as stream:
+            if "size" in options:
+                object_store.trust_size(stream, path, options["size"])
             counted = counted_reader(stream)
             try:
                 yield counted
             finally:
-                count_read(counted, is_looked_at="size" not in wanted)
+                count_read(counted, is_looked_at="size" not in options)
 
     @contextmanager
     def open_write(
@@ -220,20 +220,17 @@ class Folder:
 
     def delete(self, name: str) -> None:
         """Deletes a file or a whole tree; deleting what is not there is no fault."""
-        with self._asking(name) as (file_system, path):
-            try:
-                if is_store(file_system):
-                    object_store.delete(file_system, path, is_pattern)
-                elif file_system.isfile(path):
-                    file_system.rm_file(path)
-                elif self.is_local() or is_hdfs(file_system) or not is_pattern(path):
-                    file_system.rm(path, recursive=True)
-                else:
-                    # rm would take the path for a pattern, and delete something else
-                    for file in file_system.find(path):
-                        file_system.rm_file(file)
-            except FileNotFoundError as error:
-                object_store.require_bucket(error)
+        with self._request(name) as (file_system, path), object_store.AllowedAbsence():
+            if is_store(file_system):
+                object_store.delete(file_system, path, is_pattern)
+            elif file_system.isfile(path):
+                file_system.rm_file(path)
+            elif self.is_local() or is_hdfs(file_system) or not is_pattern(path):
+                file_system.rm(path, recursive=True)
+            else:
+                # rm would take the path for a pattern, and delete something else
+                for file in file_system.find(path):
+                    file_system.rm_file(file)
 
     def delete_files(self, names: Sequence[str]) -> None:
         """Deletes these files; what is not there is no fault. On an object store a request
@@ -255,7 +252,7 @@ class Folder:
         local disk keep it beside the name that it was to get. Only for whoever knows that
         nobody is writing there now.
         """
-        with self._asking(name) as (file_system, path):
+        with self._request(name) as (file_system, path):
             if is_hdfs(file_system):
                 return int(file_system.drop_unfinished(path))
             if self.is_local():
@@ -267,17 +264,15 @@ class Folder:
 
         Only for cleaning up and for input folders: state is read by manifest.
         """
-        with self._asking(name) as (file_system, path):
+        with self._request(name) as (file_system, path):
             file_system.invalidate_cache()
-            try:
-                found = file_system.find(path, detail=True)
-            except FileNotFoundError as error:
-                object_store.require_bucket(error)
-                return {}
+            entries: dict[str, Any] = {}
+            with object_store.AllowedAbsence():
+                entries = file_system.find(path, detail=True)
         prefix = path.rstrip("/") + "/"
         return {
             entry.removeprefix(prefix): int(details.get("size") or 0)
-            for entry, details in found.items()
+            for entry, details in entries.items()
             # some tools mark a folder of an object store by an empty object of its name
             if entry.startswith(prefix)
             and not entry.endswith("/")
@@ -286,7 +281,7 @@ class Folder:
 
     def names(self, name: str = "") -> list[str]:
         """The names directly below, sorted; empty where there is no such folder."""
-        with self._asking(name) as (file_system, path):
+        with self._request(name) as (file_system, path):
             file_system.invalidate_cache()
             try:
                 entries = file_system.ls(path, detail=False)
@@ -302,13 +297,10 @@ class Folder:
 
     def size(self, name: str) -> int | None:
         """A file's size in bytes; None where it is a folder or is not there."""
-        with self._asking(name) as (file_system, path):
-            try:
-                details = file_system.info(path)
-            except FileNotFoundError as error:
-                object_store.require_bucket(error)
-                return None
-        return int(details["size"]) if details["type"] == "file" else None
+        with self._request(name) as (file_system, path), object_store.AllowedAbsence():
+            details = file_system.info(path)
+            return int(details["size"]) if details["type"] == "file" else None
+        return None
 
     def _locate(self, name: str) -> tuple[Any, str]:
         with self._naming_file(name):
@@ -316,7 +308,7 @@ class Folder:
         return file_system, f"{root.rstrip('/')}/{name}" if name else root
 
     @contextmanager
-    def _asking(self, name: str) -> Iterator[tuple[Any, str]]:
+    def _request(self, name: str) -> Iterator[tuple[Any, str]]:
         """The file system and the path in it, for what counts as one request."""
         file_system, path = self._locate(name)
         count_io()
@@ -332,10 +324,8 @@ class Folder:
             line = object_store.error_line(error) or file_error_line(error)
             if line is None:
                 raise
-            raise StorageError(f"{self._named(name)}: {line}") from error
-
-    def _named(self, name: str) -> str:
-        return self.path(name) if name else self.address
+            where = self.path(name) if name else self.address
+            raise StorageError(f"{where}: {line}") from error
 
 
 def absolute(address: str) -> str:

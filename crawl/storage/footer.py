@@ -77,10 +77,10 @@ def footer_of(stream: IO[bytes]) -> bytes:
     end = _last(stream, size, _FIRST_READ)
     if size < len(_MAGIC) + _END_BYTES or end[-4:] != _MAGIC:
         raise ValueError("it does not end as a Parquet file does")
-    wanted = int.from_bytes(end[-8:-4], "little") + _END_BYTES
-    if wanted > size - len(_MAGIC):
+    length = int.from_bytes(end[-8:-4], "little") + _END_BYTES
+    if length > size - len(_MAGIC):
         raise ValueError("its footer is longer than the file")
-    return end[-wanted:] if wanted <= len(end) else _last(stream, size, wanted)
+    return end[-length:] if length <= len(end) else _last(stream, size, length)
 
 
 def verify_footer(footer: bytes, metadata: pq.FileMetaData) -> None:
@@ -96,21 +96,21 @@ def verify_data(stream: IO[bytes], metadata: pq.FileMetaData) -> None:
     noted = (metadata.metadata or {}).get(_DATA_KEY.encode())
     if noted is None:
         return
-    left = stream.seek(0, 2) - _END_BYTES
-    stream.seek(left)
-    left -= int.from_bytes(stream.read(4), "little")
+    remaining = stream.seek(0, 2) - _END_BYTES
+    stream.seek(remaining)
+    remaining -= int.from_bytes(stream.read(4), "little")
     stream.seek(0)
-    found = 0
-    while left > 0 and (block := stream.read(min(left, _BLOCK))):
-        found = zlib.crc32(block, found)
-        left -= len(block)
-    if f"{found:08x}".encode() != noted:
+    checksum = 0
+    while remaining > 0 and (block := stream.read(min(remaining, _BLOCK))):
+        checksum = zlib.crc32(block, checksum)
+        remaining -= len(block)
+    if f"{checksum:08x}".encode() != noted:
         raise ValueError("the checksum of its data is wrong")
 
 
-def _last(stream: IO[bytes], size: int, wanted: int) -> bytes:
-    stream.seek(max(0, size - wanted))
-    return stream.read(min(size, wanted))
+def _last(stream: IO[bytes], size: int, length: int) -> bytes:
+    stream.seek(max(0, size - length))
+    return stream.read(min(size, length))
 
 
 def _digest(footer: bytes) -> bytes:

@@ -40,7 +40,7 @@ from crawl.urls.backwards import backwards
 from crawl.urls.domains import registered_domain
 
 _LINES_AT_ONCE = 65_536
-_LONGEST_LINE = 4_096
+_MAX_LINE_LENGTH = 4_096
 _RANK_COLUMNS = ("rank", "score", "harmonicc_val")
 
 Rows = tuple[Sequence[str], Sequence[float]]
@@ -102,11 +102,11 @@ def load_host_ranks(address: str, most: int) -> HostRanks:
     if not place or not number.isdecimal():
         return _of_file(address, most)
     dataset = Dataset(Folder(above))
-    found = dataset.reading(
+    ranks = dataset.reading(
         lambda: _pinned_or_current(dataset, int(number)),
         lambda snapshot: _gathered(_graph_rows(dataset.folder, snapshot), most),
     )
-    return replace(found, are_domains=dataset.name == DOMAINGRAPH.name)
+    return replace(ranks, are_domains=dataset.name == DOMAINGRAPH.name)
 
 
 def _pinned_or_current(dataset: Dataset, number: int) -> Snapshot:
@@ -116,14 +116,14 @@ def _pinned_or_current(dataset: Dataset, number: int) -> Snapshot:
         except NoSnapshot:
             if number in dataset.timeline().numbers:
                 raise
-    found = dataset.require_current()
+    current = dataset.require_current()
     _log.warning(
         "%s: snapshot %d is forgotten; the ranks of snapshot %d are used",
         dataset.folder.address,
         number,
-        found.number,
+        current.number,
     )
-    return found
+    return current
 
 
 def _graph_rows(folder: Folder, snapshot: Snapshot) -> Iterator[Rows]:
@@ -198,7 +198,7 @@ def _text_rows(stream: IO[bytes]) -> Iterator[Rows]:
     hosts: list[str] = []
     ranks: list[float] = []
     number = 0
-    while line := lines.readline(_LONGEST_LINE):
+    while line := lines.readline(_MAX_LINE_LENGTH):
         number += 1
         cells = line.rstrip("\r\n").split("\t")
         if line.startswith("#"):

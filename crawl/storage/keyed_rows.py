@@ -49,13 +49,13 @@ class KeyedRows:
 
     def of_places(self, places: Collection[str]) -> Iterator[pa.Table]:
         """The rows whose bucket column has one of these values, from no buckets but theirs."""
-        wanted: dict[int, list[str]] = {}
+        by_bucket: dict[int, list[str]] = {}
         for place in places:
-            wanted.setdefault(bucket_of(place, self.snapshot.buckets), []).append(place)
-        files = [file for file in self.snapshot.files if file.bucket in wanted]
+            by_bucket.setdefault(bucket_of(place, self.snapshot.buckets), []).append(place)
+        files = [file for file in self.snapshot.files if file.bucket in by_bucket]
         with ThreadPoolExecutor(_THREADS) as pool:
-            for found in pool.map(partial(self._rows_in, wanted), files):
-                yield from found
+            for tables in pool.map(partial(self._rows_in, by_bucket), files):
+                yield from tables
 
     def of_bucket(self, bucket: int) -> list[pa.Table]:
         """All rows of a bucket."""
@@ -80,22 +80,22 @@ class KeyedRows:
             _log.warning("%s; nothing is known of what it held", error)
         return None
 
-    def _rows_in(self, wanted: dict[int, list[str]], file: BucketFile) -> list[pa.Table]:
-        return self._read(file, pa.array(wanted[file.bucket], pa.string()))
+    def _rows_in(self, by_bucket: dict[int, list[str]], file: BucketFile) -> list[pa.Table]:
+        return self._read(file, pa.array(by_bucket[file.bucket], pa.string()))
 
     def _read(self, file: BucketFile, places: pa.StringArray | None) -> list[pa.Table]:
         column = self.table.bucket_by
-        found = []
+        tables = []
         try:
             with open_table(self.folder, file.path, size=file.bytes) as source:
                 for group in range(source.num_row_groups):
                     if places is None:
-                        found.append(read_groups(source, [group], self.table.names))
+                        tables.append(read_groups(source, [group], self.table.names))
                         continue
                     mask = pc.is_in(read_groups(source, [group], [column])[column], places)
                     if pc.any(mask).as_py():
                         rows = read_groups(source, [group], self.table.names)
-                        found.append(rows.filter(mask))
+                        tables.append(rows.filter(mask))
         except StorageError as error:
             _log.warning("%s; nothing is known of what it held", error)
-        return found
+        return tables

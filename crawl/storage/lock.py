@@ -23,6 +23,9 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
+from typing import TypedDict, Unpack
+
+import msgspec
 
 from crawl.clock import Clock
 from crawl.errors import Locked, StorageError
@@ -37,6 +40,20 @@ CHANGE_NAME = LOCK_NAME + _CHANGE
 
 ShutOut = Callable[[Folder], None] | None
 """What else is done, with the folder of a new owner, to keep the former one from writing."""
+
+
+class LockTiming(TypedDict):
+    """When a lock counts as dead, and how often its owner shows life."""
+
+    stale_after_ms: float
+    heartbeat_s: float
+
+
+class LockOptions(TypedDict, total=False):
+    """How a lock is taken: whether from a living owner, and what keeps that one from writing."""
+
+    steal_lock: bool
+    shut_out: ShutOut
 
 
 @dataclass(eq=False)
@@ -110,15 +127,15 @@ def acquire(
     for attempt in range(_ATTEMPTS):
         if folder.create(name, _encode(owner)):
             return taking.taken(took_over)
-        found = _look(folder, name)
-        if found.absent:
+        file = _look(folder, name)
+        if file.absent:
             continue  # released since
-        reason = found.why_removable(clock.now_ms(), stale_after_ms, steal_lock=steal_lock)
+        reason = file.why_removable(clock.now_ms(), stale_after_ms, steal_lock)
         if reason is None:
-            raise _refusal(folder, found, clock)
+            raise _refusal(folder, file, clock)
         # a change takes moments: one that lasts so long is of an owner that sleeps
         is_stuck = steal_lock and attempt >= _ATTEMPTS // 2
-        if taking.remove(found, stale_after_ms, steal_lock=steal_lock, stuck=is_stuck):
+        if taking.remove(file, stale_after_ms, steal_lock=steal_lock, stuck=is_stuck):
             took_over = reason
         else:
             _pause.wait(_CHANGE_PAUSE_S)
@@ -132,30 +149,26 @@ def require_free(
 
     For whoever has something costly to do before it takes the lock.
     """
-    found = _look(folder, LOCK_NAME)
-    if not found.absent and (
-        found.why_removable(clock.now_ms(), stale_after_ms, steal_lock=steal_lock) is None
-    ):
-        raise _refusal(folder, found, clock)
+    file = _look(folder, LOCK_NAME)
+    if not (file.absent or file.why_removable(clock.now_ms(), stale_after_ms, steal_lock)):
+        raise _refusal(folder, file, clock)
 
 
 def remove_if_dead(
-    folder: Folder, command: str, clock: Clock, *, stale_after_ms: float, shut_out: ShutOut = None
+    folder: Folder, command: str, clock: Clock, *, stale_after_ms: float
 ) -> str | None:
     """Removes the lock of a process that is dead, where there is one; what to tell of it."""
-    found = _look(folder, LOCK_NAME)
+    file = _look(folder, LOCK_NAME)
     now_ms = clock.now_ms()
-    reason = found.why_removable(now_ms, stale_after_ms, steal_lock=False)
-    if reason is None:
-        return None
-    taking = _Taking(folder, LOCK_NAME, this_process(command, now_ms), clock, shut_out)
-    return reason if taking.remove(found, stale_after_ms, steal_lock=False) else None
+    reason = file.why_removable(now_ms, stale_after_ms)
+    taking = _Taking(folder, LOCK_NAME, this_process(command, now_ms), clock, None)
+    return reason if reason and taking.remove(file, stale_after_ms) else None
 
 
-def _refusal(folder: Folder, found: _LockFile, clock: Clock) -> Locked:
-    assert found.owner is not None
+def _refusal(folder: Folder, file: _LockFile, clock: Clock) -> Locked:
+    assert file.owner is not None
     return Locked(
-        f"{folder.address} is locked: {found.owner.described(clock.now_ms())}."
+        f"{folder.address} is locked: {file.owner.described(clock.now_ms())}."
         " Wait for it, or run again with --steal-lock if you know that it is dead"
     )
 
@@ -185,7 +198,12 @@ class _Taking:
             raise
 
     def remove(
-        self, unwanted: _LockFile, stale_after_ms: float, *, steal_lock: bool, stuck: bool = False
+        self,
+        unwanted: _LockFile,
+        stale_after_ms: float,
+        *,
+        steal_lock: bool = False,
+        stuck: bool = False,
     ) -> bool:
         """Removes the lock that was found, unless it has changed; says whether it did."""
         guarded = self.folder.guarded(self.name, self.owner.token, is_holder=False)
@@ -195,9 +213,9 @@ class _Taking:
             guarded.fence_open(True)
             try:
                 now = _look(guarded, self.name)
+                now_ms = self.clock.now_ms()
                 if not now.same_as(unwanted) or (
-                    now.why_removable(self.clock.now_ms(), stale_after_ms, steal_lock=steal_lock)
-                    is None
+                    now.why_removable(now_ms, stale_after_ms, steal_lock) is None
                 ):
                     return False
                 if self.shut_out is not None:
@@ -221,8 +239,8 @@ def _changing(
     try:
         yield True
     finally:
-        found = _look(folder, name + _CHANGE).owner
-        if found is not None and found.token == who.token:
+        owner = _look(folder, name + _CHANGE).owner
+        if owner is not None and owner.token == who.token:
             folder.delete(name + _CHANGE)
 
 
@@ -231,7 +249,7 @@ def _remove_dead_change(
 ) -> None:
     """Removes the second lock of a process that died in the very moment of a change."""
     other = _look(folder, name + _CHANGE)
-    if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, steal_lock=steal_lock) is not None:
+    if other.why_removable(clock.now_ms(), _CHANGE_STALE_MS, steal_lock):
         if other.owner is not None:
             folder.shut_out(other.owner.token)
         folder.delete(name + _CHANGE)
@@ -245,22 +263,14 @@ def hold_lock(
     *,
     stale_after_ms: float,
     heartbeat_s: float,
-    steal_lock: bool = False,
-    shut_out: ShutOut = None,
+    **options: Unpack[LockOptions],
 ) -> Iterator[Lock]:
     """Holds the lock for a block, showing signs of life from a thread meanwhile."""
-    lock = acquire(
-        folder,
-        command,
-        clock,
-        stale_after_ms=stale_after_ms,
-        steal_lock=steal_lock,
-        shut_out=shut_out,
-    )
-    done = threading.Event()
+    lock = acquire(folder, command, clock, stale_after_ms=stale_after_ms, **options)
+    is_over = threading.Event()
 
     def beat() -> None:
-        while not done.wait(heartbeat_s):
+        while not is_over.wait(heartbeat_s):
             try:
                 lock.show_life()
             except Locked:
@@ -273,7 +283,7 @@ def hold_lock(
     try:
         yield lock
     finally:
-        done.set()
+        is_over.set()
         heart.join()
         lock.release()
 
@@ -303,8 +313,8 @@ def _wait_for(folder: Folder, name: str, command: str, clock: Clock) -> Lock:
 
 def is_left_by_dead(folder: Folder, clock: Clock, *, stale_after_ms: float) -> bool:
     """Whether there is a lock that `remove_if_dead` would remove."""
-    found = _look(folder, LOCK_NAME)
-    return found.why_removable(clock.now_ms(), stale_after_ms, steal_lock=False) is not None
+    file = _look(folder, LOCK_NAME)
+    return file.why_removable(clock.now_ms(), stale_after_ms) is not None
 
 
 def lock_owner(folder: Folder) -> LockOwner | None:
@@ -324,10 +334,12 @@ class _LockFile:
     owner: LockOwner | None = None
 
     def same_as(self, other: _LockFile) -> bool:
-        tokens = [found.owner.token if found.owner else None for found in (self, other)]
+        tokens = [file.owner.token if file.owner else None for file in (self, other)]
         return self.absent == other.absent and tokens[0] == tokens[1]
 
-    def why_removable(self, now_ms: int, stale_after_ms: float, *, steal_lock: bool) -> str | None:
+    def why_removable(
+        self, now_ms: int, stale_after_ms: float, steal_lock: bool = False
+    ) -> str | None:
         """What to tell the user when it is removed; None where it must stay."""
         if self.absent:
             return None
@@ -348,12 +360,9 @@ def _look(folder: Folder, name: str) -> _LockFile:
         if raw is None:
             return _LockFile(absent=True)
         try:
-            owner = LockOwner(**json.loads(raw))
-            if all(type(each) is int for each in (owner.pid, owner.taken_ms, owner.seen_ms)):
-                return _LockFile(absent=False, owner=owner)
-        except (ValueError, TypeError, RecursionError):
-            pass
-        _pause.wait(_TORN_PAUSE_S)
+            return _LockFile(absent=False, owner=msgspec.json.decode(raw, type=LockOwner))
+        except (ValueError, RecursionError):
+            _pause.wait(_TORN_PAUSE_S)
     return _LockFile(absent=False)
 
 

@@ -85,8 +85,8 @@ class Snapshot:
     @property
     def applied(self) -> dict[str, int]:
         """The segments that this state contains, each with the snapshot that brought it."""
-        found: dict[str, int] = self.notes.get(APPLIED, {})
-        return found
+        segments: dict[str, int] = self.notes.get(APPLIED, {})
+        return segments
 
     @property
     def all_files(self) -> tuple[BucketFile, ...]:
@@ -114,16 +114,16 @@ class Snapshot:
             str(name): tuple(BucketFile(**file) for file in some)
             for name, some in dict(content.get("attached", {})).items()
         }
-        found = cls(**{**content, "files": files, "hosts": hosts, "attached": attached})
-        counts = [found.number, found.buckets, found.created_ms]
-        for file in found.all_files:
+        snapshot = cls(**{**content, "files": files, "hosts": hosts, "attached": attached})
+        counts = [snapshot.number, snapshot.buckets, snapshot.created_ms]
+        for file in snapshot.all_files:
             counts += [file.bucket, file.rows, file.bytes]
         if any(type(count) is not int or count < 0 for count in counts):
             raise ValueError("a number in it is none")
-        if any(file.bucket >= found.buckets for file in (*files, *hosts)):
+        if any(file.bucket >= snapshot.buckets for file in (*files, *hosts)):
             raise ValueError("it has more buckets than it says")
         in_order(files)
-        return found
+        return snapshot
 
     def as_dict(self) -> dict[str, Any]:
         """As it is stored; what says nothing is left out."""
@@ -145,8 +145,8 @@ class Snapshot:
     def file_for(self, bucket: int, value: str) -> BucketFile | None:
         """The one file of a bucket that may have rows with a value in the key's first column."""
         files = self.files_of(bucket)
-        wanted = value.encode("utf-8", "surrogatepass")
-        below = [file for file in files if (file.first or "").encode() <= wanted]
+        encoded = value.encode("utf-8", "surrogatepass")
+        below = [file for file in files if (file.first or "").encode() <= encoded]
         return below[-1] if below else next(iter(files), None)
 
     def hosts_of(self, bucket: int) -> BucketFile | None:

@@ -23,7 +23,7 @@ class Quarantine:
     """Paths with a fault, by the check."""
     place: str
     """Where what is set aside goes."""
-    done: list[str] = field(default_factory=list)
+    actions: list[str] = field(default_factory=list)
 
     def set_aside(self, path: str) -> None:
         """Moves a file, or all that is below a folder, out of the way."""
@@ -36,7 +36,7 @@ class Quarantine:
         for name in names:
             _move(root, name, f"{self.place}/{name}")
         if names:
-            self.done.append(f"moved {path} to {self.place}")
+            self.actions.append(f"moved {path} to {self.place}")
         root.delete(path)  # what is left of a folder
 
     def reports(self, where: str) -> None:

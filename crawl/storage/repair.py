@@ -16,7 +16,13 @@ from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
 from crawl.errors import StorageError
 from crawl.storage import chunks
-from crawl.storage.checking import CheckResult, chunk_marks, is_fetched, parts_begun
+from crawl.storage.checking import (
+    CheckResult,
+    chunk_marks,
+    is_fetched,
+    parts_begun,
+    whole_manifest,
+)
 from crawl.storage.chunks import Chunk
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.footer import read_footer
@@ -54,7 +60,7 @@ class _SegmentRepair:
             file = segment.manifest_file(part)
             try:
                 if file.heal():
-                    self.job.done.append(f"made {where}/{file.name} and its copy the same")
+                    self.job.actions.append(f"made {where}/{file.name} and its copy the same")
             except StorageError:
                 continue  # both are damaged
         if not self._list_is_usable(segment):
@@ -95,10 +101,7 @@ class _SegmentRepair:
         return False
 
     def _can_parse_again(self, segment: Segment) -> bool:
-        try:
-            stored = segment.manifest(CONTENT)
-        except StorageError:
-            return False
+        stored = whole_manifest(segment, CONTENT)
         return stored is not None and stored.rows > 0
 
     def _list_is_usable(self, segment: Segment) -> bool:
@@ -113,12 +116,10 @@ class _SegmentRepair:
             file = segment.manifest_file(GENERATE)
             self._take_back(segment, (file.name, file.copy))
             segment.publish(GENERATE, rebuilt)
-            self.job.done.append(f"wrote {where}/{file.name} by the files that are there")
+            self.job.actions.append(f"wrote {where}/{file.name} by the files that are there")
             return True
-        if present is None:
-            return True
-        whole = tuple(file for file in present.files if f"{where}/{file.path}" not in self.job.bad)
-        if whole == present.files:
+        whole = self._whole_files(segment, GENERATE, present)
+        if present is None or whole == present.files:
             return True
         if not whole or (parts_begun(segment) and not is_fetched(segment)):
             return False
@@ -143,22 +144,23 @@ class _SegmentRepair:
             if number in files:
                 return None
             files[number] = PartFile(number, name, rows, size)
-        found = tuple(files[number] for number in sorted(files))
-        return PartManifest(found, 0) if found else None
+        return PartManifest(tuple(files[number] for number in sorted(files)), 0) if files else None
 
     def _without_lost_files(self, segment: Segment) -> None:
         """The CrawlDb has taken the segment in: what is left of it stays as it is."""
         for part in (FETCH, CONTENT, *PARSED):
-            where = f"segments/{segment.name}/{part}"
-            try:
-                present = segment.manifest(part)
-            except StorageError:
-                continue
-            files = present.files if present else ()
-            whole = tuple(file for file in files if f"{where}/{file.path}" not in self.job.bad)
-            if present is not None and whole != files:
+            present = whole_manifest(segment, part)
+            whole = self._whole_files(segment, part, present)
+            if present is not None and whole != present.files:
                 segment.publish(part, replace(present, files=whole))
                 self._set_aside_tables(segment, part)
+
+    def _whole_files(
+        self, segment: Segment, part: str, manifest: PartManifest | None
+    ) -> tuple[PartFile, ...]:
+        where = f"segments/{segment.name}/{part}"
+        files = manifest.files if manifest else ()
+        return tuple(file for file in files if f"{where}/{file.path}" not in self.job.bad)
 
     def _set_aside_tables(self, segment: Segment, part: str, *, only_bad: bool = True) -> None:
         for name in segment.part_folder(part).names():
@@ -179,7 +181,7 @@ class _SegmentRepair:
             name = chunks.restore_last_mark(segment.folder.child(place))
             if name:
                 restored.add(f"segments/{segment.name}/{place}/{name}")
-        self.job.done += [f"wrote {path} from its copy" for path in sorted(restored)]
+        self.job.actions += [f"wrote {path} from its copy" for path in sorted(restored)]
         return restored
 
     def _drop_lost_chunks(self, segment: Segment) -> None:
@@ -187,7 +189,7 @@ class _SegmentRepair:
         where = f"segments/{segment.name}"
         for part in parts_begun(segment):
             marks = list(chunk_marks(segment, part))
-            kept = [
+            whole = [
                 (path, chunk)
                 for path, chunk, fault in marks
                 if chunk is not None
@@ -197,11 +199,11 @@ class _SegmentRepair:
                     for table, piece in chunk.all_pieces.items()
                 )
             ]
-            if len(kept) == len(marks):
+            if len(whole) == len(marks):
                 continue
-            self._set_aside_pieces(segment, marks, {path for path, _ in kept})
+            self._set_aside_pieces(segment, marks, {path for path, _ in whole})
             place = f"{chunks.CHUNKS}/part-{part:05d}"
-            contents = [segment.folder.read(path) or b"" for path, _ in kept]
+            contents = [segment.folder.read(path) or b"" for path, _ in whole]
             self._take_back(segment, (f"{place}/{chunks.LAST}",))  # first: it tells of a last mark
             for name in filter(chunks.is_mark, segment.folder.names(place)):
                 self.job.set_aside(f"{where}/{place}/{name}")
@@ -213,10 +215,10 @@ class _SegmentRepair:
                 chunks.write_last(segment.folder.child(place), len(contents) - 1, last)
 
     def _set_aside_pieces(
-        self, segment: Segment, marks: list[tuple[str, Chunk | None, str]], kept: set[str]
+        self, segment: Segment, marks: list[tuple[str, Chunk | None, str]], whole: set[str]
     ) -> None:
         for path, chunk, _ in marks:
-            for table, piece in chunk.all_pieces.items() if chunk and path not in kept else ():
+            for table, piece in chunk.all_pieces.items() if chunk and path not in whole else ():
                 if segment.part_folder(table).exists(piece.path):
                     self.job.set_aside(f"segments/{segment.name}/{table}/{piece.path}")
 
@@ -251,8 +253,8 @@ def repair(
         with hold(dataset.folder, shut_out=dataset.shut_out) as lock:
             _repair_dataset(job, dataset, lock)
     segments = map(directory.segments.segment, directory.segments.folder.names())
-    job.done += directory.remove_dead_locks(segments, "check", config, clock)
-    return job.done
+    job.actions += directory.remove_dead_locks(segments, "check", config, clock)
+    return job.actions
 
 
 def _repair_dataset(job: Quarantine, dataset: Dataset, lock: Lock) -> None:

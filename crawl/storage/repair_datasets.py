@@ -35,56 +35,56 @@ class DatasetRepair:
         numbers = dataset.manifests()
         for number in numbers:
             if dataset.is_whole(number) and dataset.manifest_file(number).heal():
-                self.job.done.append(
+                self.job.actions.append(
                     f"made {where}/{dataset.manifest_file(number).name} and its copy the same"
                 )
             self._forget_damaged(dataset, number)
         whole = [number for number in numbers if self._is_whole(dataset, number)]
         try:
             timeline = dataset.timeline()
-            kept = [number for number in timeline.numbers if number in whole]
+            survivors = [number for number in timeline.numbers if number in whole]
         except StorageError:
-            timeline, kept = Timeline(), whole
+            timeline, survivors = Timeline(), whole
         if not numbers and not timeline.numbers:
             with suppress(StorageError):  # both are damaged
                 # a first job was killed between the two
                 if dataset.pointer.heal():
-                    self.job.done.append(f"wrote {where}/CURRENT or its copy from the other")
+                    self.job.actions.append(f"wrote {where}/CURRENT or its copy from the other")
                 if dataset.pointer.look()[0] is not None:
                     return
             for name in (dataset.pointer.name, dataset.pointer.copy):
                 if f"{where}/{name}" in self.job.bad:
                     self.job.set_aside(f"{where}/{name}")
             return
-        if not kept:
-            kept = whole  # none that was kept is whole, but one that was not published is
-        if not kept and (where in CACHES or where in MADE_BY):
+        if not survivors:
+            survivors = whole  # none that was kept is whole, but one that was not published is
+        if not survivors and (where in CACHES or where in MADE_BY):
             for name in (SNAPSHOTS, dataset.pointer.name, dataset.pointer.copy):
                 self.job.set_aside(f"{where}/{name}")
             anew = "it is learnt anew"
             if where in MADE_BY:
                 again = command(MADE_BY[where], self.job.directory.address)
                 anew = f"`{again}` makes it anew of what is there"
-            self.job.done.append(f"found no snapshot of {where} that is whole: {anew}")
+            self.job.actions.append(f"found no snapshot of {where} that is whole: {anew}")
             return
-        if not kept:
+        if not survivors:
             kept_as = "the CrawlDb" if dataset is self.job.directory.crawldb else where
-            self.job.done.append(f"found no snapshot that is whole: {kept_as} is left as it is")
+            self.job.actions.append(f"found no snapshot that is whole: {kept_as} is left as it is")
             return
         following = max(timeline.next_number, numbers[-1] + 1)
-        if tuple(kept) == timeline.numbers:
+        if tuple(survivors) == timeline.numbers:
             if pointer.heal():
-                self.job.done.append(f"made {where}/CURRENT and its copy the same")
+                self.job.actions.append(f"made {where}/CURRENT and its copy the same")
         else:
-            self._set_aside_others(dataset, kept)
+            self._set_aside_others(dataset, survivors)
             for name in (dataset.pointer.name, dataset.pointer.copy):
                 if f"{where}/{name}" in self.job.bad:
                     self.job.set_aside(f"{where}/{name}")
             # what was set aside or is damaged is not what it was: it is replaced as it is now
             pointer.pin()
-            dataset.move(Timeline(tuple(kept), following), pointer)
+            dataset.move(Timeline(tuple(survivors), following), pointer)
             of = "" if dataset is self.job.directory.crawldb else f" of {where}"
-            self.job.done.append(f"made snapshot {kept[-1]}{of} the current one")
+            self.job.actions.append(f"made snapshot {survivors[-1]}{of} the current one")
 
     def _forget_damaged(self, dataset: Dataset, number: int) -> None:
         """What is known of hosts is learnt anew, and scores of the link graph are computed anew:
@@ -100,8 +100,8 @@ class DatasetRepair:
             lost = len(snapshot.hosts) - len(usable)
             snapshot = replace(snapshot, hosts=usable)
             dataset.manifest_file(number).write(snapshot.as_dict())
-            said = f"snapshot {number}: forgot the hosts in trouble of {lost} buckets"
-            self.job.done.append(said)
+            line = f"snapshot {number}: forgot the hosts in trouble of {lost} buckets"
+            self.job.actions.append(line)
         attached = dict(snapshot.attached)
         scores = attached.pop(WEBGRAPH_SCORES.name, ())
         if not any(f"{dataset.name}/{file.path}" in self.job.bad for file in scores):
@@ -110,23 +110,23 @@ class DatasetRepair:
         for file in scores:
             self.job.set_aside(f"{dataset.name}/{file.path}")
         again = command("linkrank", self.job.directory.address)
-        self.job.done.append(
+        self.job.actions.append(
             f"snapshot {number} of {dataset.name}: forgot its scores; `{again}` computes them anew"
         )
 
     def _is_whole(self, dataset: Dataset, number: int) -> bool:
         try:
-            found = files_of(dataset, dataset.snapshot(number))
+            tables = files_of(dataset, dataset.snapshot(number))
         except StorageError:
             return False
-        files = [file for file in found if file.table is not HOSTS]
+        files = [file for file in tables if file.table is not HOSTS]
         bad = self.job.bad
         return not any(file.path in bad for file in files) and not any(map(fault_of, files))
 
-    def _set_aside_others(self, dataset: Dataset, kept: list[int]) -> None:
+    def _set_aside_others(self, dataset: Dataset, survivors: list[int]) -> None:
         """All that no kept snapshot names: the next writer would delete it."""
         named: set[str] = set()
-        for number in kept:
+        for number in survivors:
             named.update(file.path for file in dataset.snapshot(number).all_files)
             named.update(f"{SNAPSHOTS}/{number:06d}/{name}" for name in _SMALL)
         for name in dataset.folder.files(SNAPSHOTS):

@@ -88,15 +88,14 @@ def require_condition(condition: object, columns: Iterable[str], table_name: str
         raise UsageError(f"{condition!r} is no condition: give (column, operator, value)")
     require_column(condition[0], columns, table_name)
     if condition[1] not in OPERATORS:
-        known = ", ".join(OPERATORS)
-        raise UsageError(f"no operator {condition[1]!r}: use one of {known}")
+        raise UsageError(f"no operator {condition[1]!r}: use one of {', '.join(OPERATORS)}")
 
 
 def require_column(column: object, columns: Iterable[str], table_name: str) -> None:
     """Raises UsageError where the table has no such column."""
-    known = list(columns)
-    if column not in known:
-        raise UsageError(f"{table_name} has no column {column!r}{did_you_mean(str(column), known)}")
+    names = list(columns)
+    if column not in names:
+        raise UsageError(f"{table_name} has no column {column!r}{did_you_mean(str(column), names)}")
 
 
 def filter_rows(rows: pa.Table, conditions: Sequence[Condition]) -> pa.Table:
@@ -124,9 +123,9 @@ def _matching_rows(
         return _read(source, group, first_row, others).select(list(columns))
     rows = _read(source, group, first_row, tested)
     number = pa.array(np.arange(rows.num_rows, dtype=np.int32))
-    chosen = filter_rows(rows.append_column("_number", number), conditions)["_number"]
+    matching = filter_rows(rows.append_column("_number", number), conditions)["_number"]
     mask = np.zeros(rows.num_rows, dtype=np.bool_)
-    mask[chosen.to_numpy()] = True
+    mask[matching.to_numpy()] = True
     rows = rows.filter(pa.array(mask))
     if others and rows.num_rows:
         more = _read(source, group, first_row, others).filter(pa.array(mask))
@@ -175,24 +174,22 @@ def _is_ruled_out(statistics: pq.Statistics, sign: str, value: Any) -> bool:
         return statistics.null_count == 0  # None where it is not known
     if not statistics.has_min_max:
         return False
-    least: Any = statistics.min
-    most: Any = statistics.max
-    match sign:
-        case "=":
-            return bool(value < least or value > most)
-        case "in":
-            return all(each < least or each > most for each in value)
-        case "<":
-            return bool(least >= value)
-        case "<=":
-            return bool(least > value)
-        case ">":
-            return bool(most <= value)
-        case ">=":
-            return bool(most < value)
-        case "startswith":
-            return bool(most < value or (least > value and not least.startswith(value)))
-    return False
+    test = _NONE_BETWEEN.get(sign)
+    return test is not None and bool(test(statistics.min, statistics.max, value))
+
+
+_NONE_BETWEEN: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "=": lambda least, most, value: value < least or value > most,
+    "in": lambda least, most, values: all(each < least or each > most for each in values),
+    "<": lambda least, _, value: least >= value,
+    "<=": lambda least, _, value: least > value,
+    ">": lambda _, most, value: most <= value,
+    ">=": lambda _, most, value: most < value,
+    "startswith": lambda least, most, value: (
+        most < value or (least > value and not least.startswith(value))
+    ),
+}
+"""By the operator of a condition: whether no value from the least to the most satisfies it."""
 
 
 def _code(label: Any) -> Any:
@@ -201,5 +198,5 @@ def _code(label: Any) -> Any:
         return label
     if label in _CODES:
         return _CODES[label]
-    known = (status.label for status in Status)
-    raise UsageError(f"no status is called {label!r}{did_you_mean(label, known)}")
+    labels = (status.label for status in Status)
+    raise UsageError(f"no status is called {label!r}{did_you_mean(label, labels)}")

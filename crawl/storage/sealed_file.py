@@ -71,15 +71,15 @@ class SealedFile:
     def look(self) -> tuple[dict[str, Any] | None, bool]:
         """The content, and whether it is the copy's because the file itself is not whole."""
         for _ in range(_LOOKS):
-            file = self.found(self.name)
+            file = self.state_of(self.name)
             if file.content is not None and bears_seal(file.raw or b""):
                 return file.content, False
-            copy = self.found(self.copy)
+            copy = self.state_of(self.copy)
             if file.content is not None and copy.content is None:
                 return file.content, False  # of a former release, which made no copies
             if copy.content is not None:
                 # a first write may have come to its end since
-                is_copy = self.found(self.name).content != copy.content
+                is_copy = self.state_of(self.name).content != copy.content
                 return copy.content, is_copy
             if file.raw is None and copy.raw is None:
                 return None, False
@@ -88,7 +88,7 @@ class SealedFile:
             return None, False  # a first write that was cut short published nothing
         raise DamagedFile(self._folder.path(self.name), file.fault)
 
-    def found(self, name: str) -> SealedCopy:
+    def state_of(self, name: str) -> SealedCopy:
         """The file or its copy as it is."""
         raw = self._folder.read(name)
         if raw is None:
@@ -133,7 +133,7 @@ class SealedFile:
             return False
         if is_copy:
             self._folder.write(self.name, seal(content))
-        elif self.found(self.copy).content == content:
+        elif self.state_of(self.copy).content == content:
             return False
         else:
             # Too late where somebody else has mended it; or has taken the lock over, and then the

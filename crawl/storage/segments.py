@@ -11,10 +11,12 @@ parts must change at one moment.
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass
+from itertools import islice
 from typing import Any
 
 from crawl.clock import as_segment_name
@@ -180,25 +182,24 @@ class Segment:
         find a URL twice."""
         folder = self.part_folder(part)
         present = self.manifest(part)
-        kept = {file.path for each in (manifest, present) if each for file in each.files}
+        named = {file.path for each in (manifest, present) if each for file in each.files}
         names = folder.names()
         if self._lock is not None:
             self._lock.verify()  # what a successor has written by now is on no list
         folder.drop_uploads()
         for name in names:
-            if name.endswith(".parquet") and name not in kept:
+            if name.endswith(".parquet") and name not in named:
                 folder.delete(name)
 
     def publish(self, part: str, manifest: PartManifest) -> None:
-        if part in PARSED:
-            self.pointer.write({**self.parsed(), part: manifest.as_dict()})
-            return
-        self.manifest_file(part).write(manifest.as_dict())
+        content = manifest.as_dict()
+        whole = {**self.parsed(), part: content} if part in PARSED else content
+        self.manifest_file(part).write(whole)
 
 
-def segment_name(given: str) -> str:
+def segment_name(name_or_path: str) -> str:
     """The name of a segment that a user gave as a name or as a path."""
-    return given.rstrip("/").rpartition("/")[2]
+    return name_or_path.rstrip("/").rpartition("/")[2]
 
 
 class Segments:
@@ -212,19 +213,14 @@ class Segments:
 
     def generated(self) -> list[Segment]:
         """Every segment with a finished fetch list, oldest first."""
-        found = (self.segment(name) for name in self.folder.names())
-        return [segment for segment in found if segment.is_done(GENERATE)]
+        segments = map(self.segment, self.folder.names())
+        return [segment for segment in segments if segment.is_done(GENERATE)]
 
     def new_names(self, now_ms: int, count: int) -> list[str]:
         """Names by the clock that no segment bears yet, a second apart."""
-        taken = set(self.folder.names())
-        names: list[str] = []
-        while len(names) < count:
-            name = as_segment_name(now_ms)
-            if name not in taken:
-                names.append(name)
-            now_ms += 1000
-        return names
+        present = set(self.folder.names())
+        names = map(as_segment_name, itertools.count(now_ms, 1000))
+        return list(islice((name for name in names if name not in present), count))
 
     def sweep_unfinished(self) -> None:
         """Deletes fetch lists that a killed generate never finished. A segment of which there
@@ -255,10 +251,10 @@ class Segments:
         for name, content in committed.items():
             segment = self.segment(name)
             file = segment.manifest_file(GENERATE)
-            found, is_copy = file.look()
+            present, is_copy = file.look()
             if is_copy:
                 file.heal()
-            if found is None and segment.part_folder(GENERATE).exists():
+            if present is None and segment.part_folder(GENERATE).exists():
                 segment.publish(GENERATE, PartManifest.of_dict(content))
                 completed.append(name)
         return completed

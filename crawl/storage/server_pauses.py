@@ -66,14 +66,14 @@ def to_pauses(table: pa.Table) -> Iterator[ServerPause]:
 def last_pauses(pauses: Iterable[ServerPause]) -> list[ServerPause]:
     """One for each server that several tasks tell of: the newest, but with the longest of the
     pauses; and what one of them has given up is given up."""
-    found: dict[str, ServerPause] = {}
+    by_server: dict[str, ServerPause] = {}
     for pause in pauses:
-        known = found.get(pause.server, pause)
-        last = pause if pause.told_ms >= known.told_ms else known
-        ready_ms = max(pause.ready_ms, known.ready_ms)
-        closed = pause.closed or known.closed
-        found[pause.server] = replace(last, ready_ms=ready_ms, closed=closed)
-    return list(found.values())
+        before = by_server.get(pause.server, pause)
+        last = pause if pause.told_ms >= before.told_ms else before
+        ready_ms = max(pause.ready_ms, before.ready_ms)
+        closed = pause.closed or before.closed
+        by_server[pause.server] = replace(last, ready_ms=ready_ms, closed=closed)
+    return list(by_server.values())
 
 
 def write_pauses(folder: Folder, part: int, pauses: Sequence[ServerPause]) -> Piece:

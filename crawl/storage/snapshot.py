@@ -26,7 +26,7 @@ import logging
 import uuid
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, Unpack
 
 from crawl.clock import Clock
 from crawl.errors import DamagedFile, Locked, NoSnapshot, StorageError
@@ -35,7 +35,7 @@ from crawl.model.table import Table
 from crawl.model.tables import CRAWLDB
 from crawl.storage.filesystems.fences import FencedOff
 from crawl.storage.folder import Folder
-from crawl.storage.lock import Lock, hold_lock
+from crawl.storage.lock import Lock, LockTiming, hold_lock
 from crawl.storage.manifest import APPLIED, SORTED_BY, BucketFile, Snapshot, Timeline, in_order
 from crawl.storage.reading import LOOKS, read_while_kept
 from crawl.storage.reports import read_report, write_report
@@ -50,6 +50,14 @@ SCRATCH = "scratch"
 Result = TypeVar("Result")
 
 _log = logging.getLogger(__name__)
+
+
+class WriteOptions(TypedDict, total=False):
+    """How a dataset is locked for a writer; `damaged`: also where its current state cannot be
+    read."""
+
+    steal_lock: bool
+    damaged: bool
 
 
 class Dataset:
@@ -85,9 +93,9 @@ class Dataset:
         return timeline
 
     def _without_pointer(self, what: str) -> StorageError:
-        found = ", ".join(map(str, self.manifests())) or "none"
+        numbers = ", ".join(map(str, self.manifests())) or "none"
         return StorageError(
-            f"{self.folder.path(CURRENT)} {what} (snapshots that are there: {found});"
+            f"{self.folder.path(CURRENT)} {what} (snapshots that are there: {numbers});"
             " nothing is written here until `crawl check CRAWL_DIR --repair` has brought back the"
             " newest whole one"
         )
@@ -156,12 +164,12 @@ class Dataset:
         if content is None:
             raise NoSnapshot(f"{self.folder.address}: there is no snapshot {number}")
         try:
-            found = Snapshot.of_dict(content)
-            if found.number != number:
-                raise ValueError(f"it is that of snapshot {found.number}")
+            snapshot = Snapshot.of_dict(content)
+            if snapshot.number != number:
+                raise ValueError(f"it is that of snapshot {snapshot.number}")
         except (ValueError, TypeError, KeyError) as error:
             raise DamagedFile(self.folder.path(file.name), str(error)) from error
-        return found
+        return snapshot
 
     def table_of(self, snapshot: Snapshot) -> Table:
         """The table that the snapshot is a state of: the dataset's own, or as far as the
@@ -196,14 +204,12 @@ class Dataset:
         command: str,
         clock: Clock,
         *,
-        stale_after_ms: float,
-        heartbeat_s: float,
         steal_lock: bool = False,
         damaged: bool = False,
+        **times: Unpack[LockTiming],
     ) -> Iterator[Transaction]:
         """Locks the dataset for a block that may publish one new snapshot. `damaged`: also
         where the current state cannot be read, for whoever chooses another."""
-        times = {"stale_after_ms": stale_after_ms, "heartbeat_s": heartbeat_s}
         with hold_lock(
             self.folder, command, clock, **times, steal_lock=steal_lock, shut_out=self.shut_out
         ) as lock:
@@ -318,9 +324,9 @@ class Transaction:
 
     def roll_back(self, number: int) -> Snapshot:
         """Makes an older (or a newer) kept snapshot the current one."""
-        kept = self.timeline.numbers
-        if number not in kept:
-            listed = ", ".join(map(str, sorted(kept))) or "none"
+        numbers = self.timeline.numbers
+        if number not in numbers:
+            listed = ", ".join(map(str, sorted(numbers))) or "none"
             raise NoSnapshot(f"there is no snapshot {number} (kept: {listed})")
         snapshot = self._dataset.snapshot(number)
         missing = self._dataset.missing_files(snapshot)
@@ -328,16 +334,16 @@ class Transaction:
             raise StorageError(
                 f"snapshot {number} is not whole: {self.folder.path(missing[0])} is missing or cut"
             )
-        others = tuple(other for other in kept if other != number)
+        others = tuple(other for other in numbers if other != number)
         self._move(Timeline((*others, number), self.timeline.next_number))
         return snapshot
 
     def keep_newest(self, keep: int) -> tuple[int, ...]:
         """Forgets all but the `keep` newest snapshots; returns the forgotten ones."""
-        kept = self.timeline.numbers[-keep:]
-        forgotten = tuple(number for number in self.timeline.numbers if number not in kept)
+        newest = self.timeline.numbers[-keep:]
+        forgotten = tuple(number for number in self.timeline.numbers if number not in newest)
         if forgotten:
-            self._move(Timeline(kept, self.timeline.next_number))
+            self._move(Timeline(newest, self.timeline.next_number))
         return forgotten
 
     def sweep(self) -> None:

@@ -43,19 +43,19 @@ class RecordFilter:
     seed: int = 0
 
     def of(self, rows: pa.Table, group: int, base: Slice) -> pa.Table:
-        chosen = np.ones(rows.num_rows, dtype=bool)
+        mask = np.ones(rows.num_rows, dtype=bool)
         if self.status is not None:
-            chosen &= rows["status"].to_numpy() == int(self.status)
+            mask &= rows["status"].to_numpy() == int(self.status)
         if self.min_retries is not None:
-            chosen &= rows["retries"].to_numpy() >= self.min_retries
+            mask &= rows["retries"].to_numpy() >= self.min_retries
         if self.sample is not None:
             place = [base.place] if base.place else []
             chance = np.random.default_rng([self.seed, base.bucket, group, *place])
-            chosen &= chance.random(rows.num_rows) < self.sample
+            mask &= chance.random(rows.num_rows) < self.sample
         if self.regex is not None:
             matched = pc.match_substring_regex(rows["url"], f"^(?:{self.regex})$")
-            chosen &= matched.to_numpy()
-        return rows.filter(pa.array(chosen))
+            mask &= matched.to_numpy()
+        return rows.filter(pa.array(mask))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +65,7 @@ class DumpJob:
     crawldb: Folder
     output: Folder
     format: DumpFormat
-    wanted: RecordFilter
+    records: RecordFilter
     has_expr: bool = False
     """Whether only those rows are wanted whose numbers are received."""
 
@@ -73,23 +73,14 @@ class DumpJob:
 def dump_slice(job: DumpJob, base: Slice, received: Received) -> int:
     """Writes the slice's wanted records; returns how many."""
     groups = matching_groups(job.crawldb, base, received if job.has_expr else None)
-    wanted = (job.wanted.of(rows, number, base) for number, rows in enumerate(groups))
+    tables = (job.records.of(rows, number, base) for number, rows in enumerate(groups))
     rendered = partial(_rendered, job.format)
-    return write_dump(job.output, job.format, base, wanted, CSV_COLUMNS, rendered, CRAWLDB.schema)
+    return write_dump(job.output, job.format, base, tables, CSV_COLUMNS, rendered, CRAWLDB.schema)
 
 
 CSV_COLUMNS = [
-    "Url",
-    "Status code",
-    "Status name",
-    "Fetch Time",
-    "Modified Time",
-    "Retries since fetch",
-    "Retry interval seconds",
-    "Retry interval days",
-    "Score",
-    "Signature",
-    "Metadata",
+    *("Url", "Status code", "Status name", "Fetch Time", "Modified Time", "Retries since fetch"),
+    *("Retry interval seconds", "Retry interval days", "Score", "Signature", "Metadata"),
 ]
 
 

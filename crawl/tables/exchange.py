@@ -67,7 +67,7 @@ class Outbox:
 
     def __init__(self, sender: int) -> None:
         self._sender = sender
-        self._kept = _Blocks()
+        self._bytes = _Blocks()
         self._sent: list[tuple[int, bytes | memoryview | SpilledBytes]] = []
         self.rows: dict[int, int] = {}
         """The rows that were sent to each destination."""
@@ -119,7 +119,7 @@ class Outbox:
             return
         name = kind.name.encode()
         head = _HEAD.pack(len(name), self._sender, len(self._sent), rows.num_rows) + name
-        self._sent.append((destination, self._kept.keep(head + body)))
+        self._sent.append((destination, self._bytes.keep(head + body)))
 
 
 def _most_rows(rows: pa.Table) -> int:
@@ -150,24 +150,24 @@ class Received:
 
     def __init__(self, blocks: Iterable[bytes] = ()) -> None:
         self._blocks: dict[str, list[_ReceivedBlock]] = {}
-        kept = _Blocks()
+        room = _Blocks()
         for block in blocks:
-            self._add(block, kept)
+            self._add(block, room)
 
     @classmethod
     def by_destination(cls, blocks: Iterable[Block]) -> dict[int, Received]:
         """What each of several destinations received. They share what one may have in memory."""
-        found: dict[int, Received] = {}
-        kept = _Blocks()
+        received: dict[int, Received] = {}
+        room = _Blocks()
         for destination, block in blocks:
-            found.setdefault(destination, cls())._add(block, kept)
-        return found
+            received.setdefault(destination, cls())._add(block, room)
+        return received
 
-    def _add(self, block: bytes, kept: _Blocks) -> None:
+    def _add(self, block: bytes, room: _Blocks) -> None:
         length, sender, number, rows = _HEAD.unpack_from(block)
         start = _HEAD.size + length
         name = block[_HEAD.size : start].decode()
-        body = kept.keep(memoryview(block)[start:])
+        body = room.keep(memoryview(block)[start:])
         self._blocks.setdefault(name, []).append(_ReceivedBlock(sender, number, rows, body))
 
     def has(self, kind: RowKind) -> bool:
@@ -242,8 +242,8 @@ class OfTuple(Generic[Result]):
 
     function: Callable[..., Result]
 
-    def __call__(self, given: tuple[Any, ...]) -> Result:
-        return self.function(*given)
+    def __call__(self, arguments: tuple[Any, ...]) -> Result:
+        return self.function(*arguments)
 
 
 Addressed = tuple[int, Task]

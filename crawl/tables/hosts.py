@@ -42,13 +42,13 @@ def waiting_hosts(
 ) -> list[HostState]:
     """The hosts that generate leaves out at a moment, or new URLs of which it does; the first
     that it takes again first."""
-    found = [
+    waiting = [
         (until, state)
         for file in snapshot.hosts
         for state in read_hosts(crawldb, file).values()
         if (until := left_out_until(state, longest_ms)) > now_ms
     ]
-    return [state for _, state in sorted(found, key=lambda each: (each[0], each[1].host))]
+    return [state for _, state in sorted(waiting, key=lambda each: (each[0], each[1].host))]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,8 @@ class SlowHosts:
 
     def __call__(self, host: str) -> bool:
         bucket = bucket_of(host, self.snapshot.buckets)
-        file = next((file for file in self.snapshot.hosts if file.bucket == bucket), None)
         try:
-            state = read_hosts(self.crawldb, file).get(host)
+            state = read_hosts(self.crawldb, self.snapshot.hosts_of(bucket)).get(host)
         except StorageError:
             return True  # the snapshot may be forgotten by now: no host is wronged
         return state is not None and state.reason == UNANSWERED

@@ -32,14 +32,14 @@ def sites_tasks(files: PagesFiles) -> list[PagesFiles]:
 def find_sites(files: PagesFiles) -> Sites:
     """The hosts of the pages that link and of what they link to; where there are several, the rest
     is not read."""
-    found = Sites()
+    sites = Sites()
     for folder, path in files:
         with open_table(folder, path) as source:
             for group in each_group(source, _COLUMNS):
-                found = found | _sites_of(group)
-                if found.are_several:
-                    return found
-    return found
+                sites = sites | _sites_of(group)
+                if sites.are_several:
+                    return sites
+    return sites
 
 
 def _sites_of(pages: pa.Table) -> Sites:
@@ -49,7 +49,7 @@ def _sites_of(pages: pa.Table) -> Sites:
     linking = pc.list_parent_indices(lists).filter(followable).unique()
     targets = pc.struct_field(links, "url").filter(followable)
     pages_that_link = as_array(pages["url"]).take(linking)
-    found = Sites()
+    sites = Sites()
     for urls in (targets, pages_that_link):
-        found = found.with_hosts(strings(hosts_of(urls).unique().drop_null()))
-    return found
+        sites = sites.with_hosts(strings(hosts_of(urls).unique().drop_null()))
+    return sites

@@ -28,7 +28,7 @@ def find_rows(table: Table, folder: Folder, snapshot: Snapshot, value: str) -> p
     if file is None:
         return None
     is_unique = len(table.key) == 1
-    found: list[pa.Table] = []
+    matches: list[pa.Table] = []
     with open_table(folder, file.path, size=file.bytes) as source:
         leaves = source.metadata.schema
         position = next(at for at in range(len(leaves)) if leaves.column(at).path == column)
@@ -42,8 +42,8 @@ def find_rows(table: Table, folder: Folder, snapshot: Snapshot, value: str) -> p
             rows = read_groups(source, [group])
             if is_unique:
                 return rows.slice(first, 1)
-            found.append(rows.filter(pc.equal(values, pa.scalar(value))))
-    return pa.concat_tables(found) if found else None
+            matches.append(rows.filter(pc.equal(values, pa.scalar(value))))
+    return pa.concat_tables(matches) if matches else None
 
 
 def may_hold(column: pq.ColumnChunkMetaData, value: str) -> bool:
@@ -51,7 +51,7 @@ def may_hold(column: pq.ColumnChunkMetaData, value: str) -> bool:
     statistics = column.statistics
     if statistics is None or not statistics.has_min_max:
         return True
-    wanted = value.encode()
+    encoded = value.encode()
     try:
         lowest, highest = statistics.min, statistics.max
     except UnicodeDecodeError:
@@ -59,4 +59,4 @@ def may_hold(column: pq.ColumnChunkMetaData, value: str) -> bool:
     if not isinstance(lowest, str) or not isinstance(highest, str):
         return True
     # compared as bytes: the order in which the file is sorted
-    return lowest.encode() <= wanted <= highest.encode()
+    return lowest.encode() <= encoded <= highest.encode()

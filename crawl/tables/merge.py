@@ -94,7 +94,7 @@ def overlaps(
 ) -> Iterator[tuple[pa.Table | None, int, int]]:
     """Each row group of a sorted bucket, and which rows (first, end) of sorted key columns
     belong before its last row or beside it; at the end None and those behind all groups."""
-    done, count = 0, len(columns[0])
+    start, count = 0, len(columns[0])
 
     def sort_key(row: int) -> tuple[Any, ...]:
         return _sort_key(columns, row)
@@ -103,11 +103,11 @@ def overlaps(
         if group.num_rows == 0:
             continue
         last = _sort_key([group[name] for name in key], -1)
-        end = bisect_right(range(count), last, lo=done, key=sort_key)
-        yield group, done, end
-        done = end
-    if done < count:
-        yield None, done, count
+        end = bisect_right(range(count), last, lo=start, key=sort_key)
+        yield group, start, end
+        start = end
+    if start < count:
+        yield None, start, count
 
 
 def _sort_key(columns: Sequence[Column], row: int) -> tuple[Any, ...]:

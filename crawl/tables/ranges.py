@@ -77,13 +77,13 @@ class NewRows:
             return
         parts = self._parted(bounds)
         for end, part in zip([*bounds, None], parts, strict=True):
-            for found in replace(self, tables=part.tables).ranges():
-                yield replace(found, end=end) if found.end is None else found
-                del found  # or it stays in memory while the next is read
+            for inner in replace(self, tables=part.tables).ranges():
+                yield replace(inner, end=end) if inner.end is None else inner
+                del inner  # or it stays in memory while the next is read
 
-    def _bounds(self, rows: int, wanted: int) -> list[str]:
+    def _bounds(self, rows: int, count: int) -> list[str]:
         """Keys that part the rows evenly, by a sample; none where all have the same key."""
-        step = max(1, rows // (wanted * _SAMPLED))
+        step = max(1, rows // (count * _SAMPLED))
         sample: list[bytes] = []
         skipped = 0
         for table in self.tables():
@@ -95,12 +95,12 @@ class NewRows:
                 sample += [str(pc.min(keys).as_py()).encode(), str(pc.max(keys).as_py()).encode()]
         sample.sort()
         distinct = sorted(set(sample))
-        places = np.linspace(0, len(sample) - 1, wanted + 1).astype(np.int64)
-        chosen = {sample[place] for place in places.tolist()}
+        places = np.linspace(0, len(sample) - 1, count + 1).astype(np.int64)
+        bounds = {sample[place] for place in places.tolist()}
         # a key that has very many rows is parted from the next one too
-        behind = [bisect_right(distinct, key) for key in chosen]
-        chosen |= {distinct[place] for place in behind if place < len(distinct)}
-        return [key.decode() for key in sorted(chosen - {distinct[0]})]
+        behind = [bisect_right(distinct, key) for key in bounds]
+        bounds |= {distinct[place] for place in behind if place < len(distinct)}
+        return [key.decode() for key in sorted(bounds - {distinct[0]})]
 
     def _parted(self, bounds: list[str]) -> list[RowsAside]:
         spill = Spill()
@@ -115,12 +115,12 @@ class NewRows:
 
     def _of_one_key(self) -> pa.Table:
         """All rows, which have one key, as far as they matter."""
-        found = self.schema.empty_table()
+        gathered = self.schema.empty_table()
         for table in self.tables():
-            found = pa.concat_tables([found, table])
-            if self.thin is not None and found.nbytes > _MAX_BYTES:
-                found = self.thin(found)
-        return found
+            gathered = pa.concat_tables([gathered, table])
+            if self.thin is not None and gathered.nbytes > _MAX_BYTES:
+                gathered = self.thin(gathered)
+        return gathered
 
 
 class StoredGroups:

@@ -58,11 +58,11 @@ class Renormalization:
         """The URLs in today's normal form, and which of them today's filters keep."""
         if self.normalizers is not None:
             urls = self.normalizers.normalize_batch(urls, counters)
-        kept = pc.is_valid(urls)
+        passes = pc.is_valid(urls)
         if self.filters is not None:
-            accepted = self.filters.filter_batch(urls.filter(kept), counters)
-            kept = pc.replace_with_mask(kept, kept, accepted)
-        return urls, kept
+            accepted = self.filters.filter_batch(urls.filter(passes), counters)
+            passes = pc.replace_with_mask(passes, passes, accepted)
+        return urls, passes
 
 
 @dataclass(frozen=True)
@@ -80,8 +80,8 @@ def send_renormalized(records: StoredRecords, base: BucketFile, outbox: Outbox) 
     assert records.renormalization is not None
     for group in stored_groups(records.crawldb, [base]):
         group = _without_gone(records, group, Counters())
-        urls, kept = records.renormalization.of(group["url"].combine_chunks(), Counters())
-        changed = pc.and_(kept, pc.not_equal(urls, group["url"].combine_chunks()))
+        urls, passes = records.renormalization.of(group["url"].combine_chunks(), Counters())
+        changed = pc.and_(passes, pc.not_equal(urls, group["url"].combine_chunks()))
         moved = with_urls(group.filter(changed), urls.filter(changed))
         outbox.send(MOVED, moved, records.router.slices_of(moved["host"], moved["url"]))
 
@@ -112,11 +112,11 @@ def _staying(records: StoredRecords, base: Slice, counters: Counters) -> Iterato
     for group in stored_groups(records.crawldb, base.files):
         group = _without_gone(records, group, counters)
         if records.renormalization is not None and group.num_rows:
-            given = group["url"].combine_chunks()
-            urls, kept = records.renormalization.of(given, counters)
-            counters["urls_purged_filter"] += count_true(pc.invert(kept))
-            same = pc.and_(kept, fill_null(pc.equal(urls, given), False))
-            counters["urls_moved"] += count_true(kept) - count_true(same)
+            before = group["url"].combine_chunks()
+            urls, passes = records.renormalization.of(before, counters)
+            counters["urls_purged_filter"] += count_true(pc.invert(passes))
+            same = pc.and_(passes, fill_null(pc.equal(urls, before), False))
+            counters["urls_moved"] += count_true(passes) - count_true(same)
             group = group.filter(same)
         yield group
 

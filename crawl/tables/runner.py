@@ -105,7 +105,7 @@ class InProcess:
         *,
         rows: int | None = None,
     ) -> Exchange[Result]:
-        given = [(task, Outbox(number)) for number, task in enumerate(tasks)]
+        arguments = [(task, Outbox(number)) for number, task in enumerate(tasks)]
         blocks: list[Block] = []
         for source in sources:
             assert isinstance(source, StoredBlocks)  # the only one that this process has
@@ -113,8 +113,8 @@ class InProcess:
         return _InMemory(
             self,
             destinations,
-            lambda: self.run(OfTuple(function), given, step),
-            [outbox for _, outbox in given],
+            lambda: self.run(OfTuple(function), arguments, step),
+            [outbox for _, outbox in arguments],
             blocks,
         )
 
@@ -152,8 +152,8 @@ class _InMemory(Generic[Result]):
     def run(
         self, function: Callable[[Task, Received], Any], tasks: Sequence[Addressed[Task]], step: str
     ) -> list[Any]:
-        given = [(task, self._at(destination)) for destination, task in tasks]
-        return self._runner.run(OfTuple(function), given, step)
+        arguments = [(task, self._at(destination)) for destination, task in tasks]
+        return self._runner.run(OfTuple(function), arguments, step)
 
     def send(
         self,
@@ -165,11 +165,11 @@ class _InMemory(Generic[Result]):
         outboxes = [Outbox(number) for number in range(len(tasks))]
 
         def send() -> list[Any]:
-            given = [
+            arguments = [
                 (task, self._at(destination), outbox)
                 for (destination, task), outbox in zip(tasks, outboxes, strict=True)
             ]
-            return self._runner.run(OfTuple(function), given, step)
+            return self._runner.run(OfTuple(function), arguments, step)
 
         return _InMemory(self._runner, destinations, send, outboxes)
 

@@ -69,7 +69,7 @@ class Router:
         buckets = buckets_of(hosts, self.buckets)
         if self.starts is None or not self.bounds or len(buckets) == 0:
             return buckets
-        found: Numbers = self.starts[buckets]
+        slices: Numbers = self.starts[buckets]
         order = np.argsort(buckets, kind="stable")
         present, starts = np.unique(buckets[order], return_index=True)
         ends = np.append(starts[1:], len(order))
@@ -77,8 +77,8 @@ class Router:
         for bucket, start, end in zip(present.tolist(), starts, ends, strict=True):
             if bucket in self.bounds:
                 rows = order[start:end]
-                found[rows] += places_among(column.take(rows), self.bounds[bucket])
-        return found
+                slices[rows] += places_among(column.take(rows), self.bounds[bucket])
+        return slices
 
     def first_slices(self, buckets: Numbers) -> Numbers:
         """The first slices of these buckets."""
@@ -96,9 +96,9 @@ class RowPlaces:
         self, buckets: npt.NDArray[np.int64], rows: npt.NDArray[np.int64]
     ) -> tuple[Numbers, npt.NDArray[np.int32]]:
         """The slice of each row, and its number there."""
-        wanted = (buckets << _ROW_BITS) | rows
-        slices = np.searchsorted(self.starts, wanted, side="right") - 1
-        return slices.astype(np.int32), (wanted - self.starts[slices]).astype(np.int32)
+        places = (buckets << _ROW_BITS) | rows
+        slices = np.searchsorted(self.starts, places, side="right") - 1
+        return slices.astype(np.int32), (places - self.starts[slices]).astype(np.int32)
 
 
 _ROW_BITS = 40
@@ -120,17 +120,17 @@ class Slices:
             bucket: tuple(files)
             for bucket, files in groupby(base.files if base else (), lambda file: file.bucket)
         }
-        found: list[Slice] = []
+        slices: list[Slice] = []
         for bucket in range(buckets):
             groups = list(gathered(stored.get(bucket, ()), gather_rows)) or [()]
             first_row = 0
             for place, files in enumerate(groups):
                 end = groups[place + 1][0].first if place + 1 < len(groups) else None
-                found.append(
-                    Slice(len(found), bucket, files, place, len(groups) == 1, first_row, end)
+                slices.append(
+                    Slice(len(slices), bucket, files, place, len(groups) == 1, first_row, end)
                 )
-                first_row += found[-1].rows
-        return cls(buckets, tuple(found))
+                first_row += slices[-1].rows
+        return cls(buckets, tuple(slices))
 
     @classmethod
     def to_write(cls, base: Snapshot | None, buckets: int, file_rows: int) -> Slices:
@@ -169,16 +169,16 @@ class Slices:
 
 def gathered(files: Iterable[Sized], most: int) -> Iterator[tuple[Sized, ...]]:
     """Neighbours that have no more than so many rows together, or one alone that has more."""
-    found: list[Sized] = []
+    group: list[Sized] = []
     rows = 0
     for file in files:
-        if found and rows + file.rows > most:
-            yield tuple(found)
-            found, rows = [], 0
-        found.append(file)
+        if group and rows + file.rows > most:
+            yield tuple(group)
+            group, rows = [], 0
+        group.append(file)
         rows += file.rows
-    if found:
-        yield tuple(found)
+    if group:
+        yield tuple(group)
 
 
 def places_among(keys: pa.Array[Any], bounds: Sequence[str]) -> Numbers:
@@ -202,6 +202,6 @@ def places_among(keys: pa.Array[Any], bounds: Sequence[str]) -> Numbers:
     in_order = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     if order is None:
         return in_order
-    found = np.empty(len(keys), dtype=np.int32)
-    found[order] = in_order
-    return found
+    result = np.empty(len(keys), dtype=np.int32)
+    result[order] = in_order
+    return result

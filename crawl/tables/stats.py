@@ -15,7 +15,7 @@ from crawl.storage.manifest import BucketFile
 from crawl.storage.parquet import each_group, open_table
 from crawl.tables.value_counts import value_counts
 
-_SCORES_KEPT = 8192
+_MAX_SCORES = 8192
 """Evenly ranked scores kept of each bucket: quantiles are exact for small buckets and
 off by at most 1/8192 of the rank for large ones."""
 
@@ -74,7 +74,7 @@ class CrawlDbStats:
         for host, statuses in other.hosts.items():
             self.hosts[host].update(statuses)
 
-    def quantiles(self, wanted: tuple[float, ...]) -> dict[float, float]:
+    def quantiles(self, shares: tuple[float, ...]) -> dict[float, float]:
         """The score below which each share of the URLs lies."""
         if not self.ranked_scores:
             return {}
@@ -82,9 +82,9 @@ class CrawlDbStats:
         weights = np.concatenate([np.full(len(s), weight) for s, weight in self.ranked_scores])
         order = np.argsort(values)
         upto = np.cumsum(weights[order])
-        places = np.searchsorted(upto, np.array(wanted) * upto[-1])
-        chosen = values[order][np.minimum(places, len(values) - 1)]
-        return {share: float(value) for share, value in zip(wanted, chosen, strict=True)}
+        places = np.searchsorted(upto, np.array(shares) * upto[-1])
+        at_shares = values[order][np.minimum(places, len(values) - 1)]
+        return {share: float(value) for share, value in zip(shares, at_shares, strict=True)}
 
 
 def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> CrawlDbStats:
@@ -115,22 +115,22 @@ def bucket_stats(crawldb: Folder, by_host: bool, file: BucketFile) -> CrawlDbSta
 
 def count_statuses(crawldb: Folder, file: BucketFile) -> Counters:
     """One bucket's records by status, of which nothing else is read."""
-    found = Counters()
+    counters = Counters()
     with open_table(crawldb, file.path, size=file.bytes) as source:
         for rows in each_group(source, ["status"]):
             for code, count in _counted(rows["status"].to_numpy()).items():
-                found[status_label(code)] += count
-    return found
+                counters[status_label(code)] += count
+    return counters
 
 
 def _thinned(scores: list[npt.NDArray[np.float32]]) -> list[tuple[npt.NDArray[np.float32], float]]:
     ordered = np.sort(np.concatenate(scores)) if scores else np.empty(0, dtype=np.float32)
-    if len(ordered) <= _SCORES_KEPT:
+    if len(ordered) <= _MAX_SCORES:
         return [(ordered, 1.0)] if len(ordered) else []
-    places = ((np.arange(_SCORES_KEPT) + 0.5) * len(ordered) / _SCORES_KEPT).astype(np.int64)
-    return [(ordered[places], len(ordered) / _SCORES_KEPT)]
+    places = ((np.arange(_MAX_SCORES) + 0.5) * len(ordered) / _MAX_SCORES).astype(np.int64)
+    return [(ordered[places], len(ordered) / _MAX_SCORES)]
 
 
 def _counted(values: npt.NDArray[np.integer]) -> Counter[int]:
-    found, counts = np.unique(values, return_counts=True)
-    return Counter(dict(zip(found.tolist(), counts.tolist(), strict=True)))
+    distinct, counts = np.unique(values, return_counts=True)
+    return Counter(dict(zip(distinct.tolist(), counts.tolist(), strict=True)))

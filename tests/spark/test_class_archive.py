@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from crawl.clock import SystemClock
-from crawl.spark.class_archive import KEPT, MIN_BYTES, archive_options, forget_archive
+from crawl.spark.class_archive import MAX_ARCHIVES, MIN_BYTES, archive_options, forget_archive
 from crawl.spark.java import Java
 
 MAGIC = 0xF00BABA8.to_bytes(4, sys.byteorder)
@@ -140,11 +140,11 @@ def test_another_java_has_another_archive(cache: Path) -> None:
 
 def test_the_oldest_archives_make_room(cache: Path) -> None:
     made = []
-    for version in range(17, 17 + KEPT + 1):
+    for version in range(17, 17 + MAX_ARCHIVES + 1):
         made.append(make_archive(cache, version=version))
         os.utime(made[-1], (version, version))
     assert make_archive(cache, version=99).exists()
-    assert [archive.exists() for archive in made] == [False] * 2 + [True] * (KEPT - 1)
+    assert [archive.exists() for archive in made] == [False] * 2 + [True] * (MAX_ARCHIVES - 1)
 
 
 def test_a_cache_that_cannot_be_written_means_no_archive(tmp_path: Path) -> None:

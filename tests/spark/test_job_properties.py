@@ -21,7 +21,7 @@ from crawl.spark.job_properties import (
     new_group,
 )
 from crawl.spark.progress import _task_progress, progress
-from crawl.spark.tasks import run_tasks
+from crawl.spark.tasks import SparkRunner
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -159,7 +159,7 @@ class TestOnSpark:
         their_job = pool.submit(foreign)
         with jobs_of_operation(spark.sparkContext) as jobs:
             beside: Future[Any] = pool.submit(
-                copy_context().run, run_tasks, spark, ours, [0], step="parse", quiet=True
+                copy_context().run, SparkRunner(spark, quiet=True).run, ours, [0], "parse"
             )
             eventually(lambda: theirs.begun.exists() and ours.begun.exists())
             jobs.cancel()
@@ -202,7 +202,7 @@ class TestOnSpark:
             context.setJobGroup("cell 7", "their own", interruptOnCancel=False)
             context.addJobTag("theirs")
             with jobs_of_operation(spark.sparkContext):
-                found.append(run_tasks(spark, abs, [-1], step="parse", quiet=True))
+                found.append(SparkRunner(spark, quiet=True).run(abs, [-1], "parse"))
             found.extend(context.getLocalProperty(key) for key in _PROPERTIES)
             found.append(set(context.getJobTags()))
 

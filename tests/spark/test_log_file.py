@@ -6,7 +6,7 @@ import pytest
 
 from crawl.errors import EnvironmentFault
 from crawl.spark import log_file
-from crawl.spark.log_file import KEPT, new_log_file
+from crawl.spark.log_file import MAX_LOG_FILES, new_log_file
 
 
 class FixedClock:
@@ -55,6 +55,8 @@ def test_a_home_that_cannot_be_written_gives_way(
 def test_only_the_newest_logs_are_kept(tmp_path: Path) -> None:
     environment = {"CRAWL_LOG_DIR": str(tmp_path)}
     (tmp_path / "notes.txt").touch()
-    made = [new_log_file(FixedClock(day * 86_400_000), environment) for day in range(KEPT + 5)]
-    assert sorted(tmp_path.glob("*.log")) == made[-KEPT:]
+    made = [
+        new_log_file(FixedClock(day * 86_400_000), environment) for day in range(MAX_LOG_FILES + 5)
+    ]
+    assert sorted(tmp_path.glob("*.log")) == made[-MAX_LOG_FILES:]
     assert (tmp_path / "notes.txt").exists()

@@ -75,7 +75,7 @@ def schema_of(*names: str) -> StructType:
 
 def reader_of(address: str, **options: str) -> PushdownReader:
     given_options = {"path": address, **options}
-    names = SourceOptions.of(given_options).chosen.names
+    names = SourceOptions.of(given_options).selection.names
     reader = PushdownSource(given_options).reader(schema_of(*names))
     assert isinstance(reader, PushdownReader)
     return reader

@@ -11,7 +11,7 @@ import pytest
 
 from crawl.errors import Locked
 from crawl.spark.faults import Fault, _last_words
-from crawl.spark.tasks import SparkRunner, TaskError, run_tasks
+from crawl.spark.tasks import SparkRunner, TaskError
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -97,21 +97,21 @@ class TestOnSpark:
         assert runner.run(square, [3, 1, 2], "test: square") == [9, 1, 4]
 
     def test_no_tasks_is_no_job(self, spark: SparkSession) -> None:
-        assert run_tasks(spark, square, [], step="test: nothing") == []
+        assert SparkRunner(spark, quiet=True).run(square, [], "test: nothing") == []
 
     def test_a_fault_of_a_task_reaches_the_driver(self, spark: SparkSession) -> None:
         with pytest.raises(Stubborn, match=r"^bucket 2 is locked by 99$"):
-            run_tasks(spark, refuse_two, [1, 2, 3], step="test: refuse", quiet=True)
+            SparkRunner(spark, quiet=True).run(refuse_two, [1, 2, 3], "test: refuse")
 
     def test_a_worker_that_dies_is_replaced(self, spark: SparkSession, tmp_path: Path) -> None:
         marker = str(tmp_path / "died")
-        assert run_tasks(spark, die_the_first_time, [marker], step="test: die", quiet=True) == [
+        assert SparkRunner(spark, quiet=True).run(die_the_first_time, [marker], "test: die") == [
             "alive"
         ]
 
     def test_a_crash_is_one_line_with_the_log(self, spark: SparkSession) -> None:
         with pytest.raises(TaskError) as raised:
-            run_tasks(spark, divide_by, [1, 0], step="test: divide", quiet=True)
+            SparkRunner(spark, quiet=True).run(divide_by, [1, 0], "test: divide")
         message = str(raised.value)
         assert message.startswith(
             "test: divide: a task failed: ZeroDivisionError: division by zero; see /"
@@ -128,9 +128,9 @@ class TestOnSpark:
 
         threading.Thread(target=interrupt_when_running, daemon=True).start()
         with pytest.raises(KeyboardInterrupt):
-            run_tasks(spark, sleep_until_killed, [str(marker)], step="test: sleep", quiet=True)
+            SparkRunner(spark, quiet=True).run(sleep_until_killed, [str(marker)], "test: sleep")
         # Both cores are free again: these two would otherwise wait a minute for one.
-        assert run_tasks(spark, square, [2, 3], step="test: after", quiet=True) == [4, 9]
+        assert SparkRunner(spark, quiet=True).run(square, [2, 3], "test: after") == [4, 9]
         # the tracker is told of jobs by a queue, which a busy machine empties late
         context = spark.sparkContext
         context._jsc.sc().listenerBus().waitUntilEmpty(60_000)

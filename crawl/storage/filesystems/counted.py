@@ -58,10 +58,10 @@ def counted_reader(stream: Any) -> IO[bytes]:
 def count_read(stream: Any, *, is_looked_at: bool = True) -> None:
     """Counts a file that was opened by `counted_reader` and is read no more: the look at it, if
     there was one, and each range that was read."""
-    found = _store_counts(stream)
-    if found is None:
-        found = (stream.bytes_read, stream.reads) if isinstance(stream, CountedReader) else (0, 0)
-    size, reads = found
+    counts = _store_counts(stream)
+    if counts is None:
+        counts = (stream.bytes_read, stream.reads) if isinstance(stream, CountedReader) else (0, 0)
+    size, reads = counts
     count_io(read=size, requests=is_looked_at + reads)
 
 

@@ -72,10 +72,10 @@ def _open(scheme: str, netloc: str) -> HdfsFiles:
         raise OSError(f"{netloc!r} has no port that could be meant") from error
     options = _ONE_NAME_NODE if port else {}
     try:
-        found = kinds[scheme](named.hostname, port, skip_instance_cache=True, **options)
+        opened = kinds[scheme](named.hostname, port, skip_instance_cache=True, **options)
     except RuntimeError as error:
         raise OSError(error_line(error, netloc)) from error
-    return HdfsFiles(found.client, HdfsRetries(netloc))
+    return HdfsFiles(opened.client, HdfsRetries(netloc))
 
 
 def _clean(path: str) -> str:
@@ -92,8 +92,8 @@ class HdfsFiles:
     protocol: tuple[str, ...] = field(default=tuple(sorted(SCHEMES)))
 
     def info(self, path: str) -> dict[str, Any]:
-        found = self.ask(lambda: self.client.get_file_info(_clean(path)))
-        return {"size": found.length, "type": "directory" if found.isdir else "file"}
+        status = self.ask(lambda: self.client.get_file_info(_clean(path)))
+        return {"size": status.length, "type": "directory" if status.isdir else "file"}
 
     def exists(self, path: str) -> bool:
         try:
@@ -174,19 +174,19 @@ class HdfsFiles:
 
     def find(self, path: str, detail: bool = False) -> Any:
         """Every file below."""
-        found = {
+        files = {
             entry.path: {"size": entry.length}
             for entry in self._list(path, recursive=True)
             if not entry.isdir and not is_unfinished(entry.path)
         }
-        return found if detail else list(found)
+        return files if detail else list(files)
 
     def ls(self, path: str, detail: bool) -> list[str]:
         """What is directly below."""
-        found = [entry.path for entry in self._list(path, recursive=False)]
-        if found == [_clean(path)]:
+        paths = [entry.path for entry in self._list(path, recursive=False)]
+        if paths == [_clean(path)]:
             raise NotADirectoryError(path)
-        return [entry for entry in found if not is_unfinished(entry)]
+        return [entry for entry in paths if not is_unfinished(entry)]
 
     def listed(self, path: str) -> list[str]:
         """All that is directly below, also what is hidden from readers."""
@@ -195,11 +195,11 @@ class HdfsFiles:
     def drop_unfinished(self, path: str) -> int:
         """Deletes what dead writers left below; says how many files that were."""
         try:
-            found = self._list(path, recursive=True)
+            entries = self._list(path, recursive=True)
         except FileNotFoundError:
             return 0
         # a folder of such a name is that of the holder of a lock (hdfs_fence.py)
-        unfinished = [each.path for each in found if is_unfinished(each.path) and not each.isdir]
+        unfinished = [each.path for each in entries if is_unfinished(each.path) and not each.isdir]
         for name in unfinished:
             self.rm_file(name)
         return len(unfinished)
@@ -211,8 +211,10 @@ class HdfsFiles:
         """Nothing: the name node is asked each time."""
 
     def _list(self, path: str, *, recursive: bool) -> list[Any]:
-        found: list[Any] = self.ask(lambda: list(self.client.list_status(_clean(path), recursive)))
-        return found
+        entries: list[Any] = self.ask(
+            lambda: list(self.client.list_status(_clean(path), recursive))
+        )
+        return entries
 
     def _drop(self, unfinished: str) -> None:
         with suppress(Exception):  # the fault that led here is the one to be told
@@ -252,18 +254,18 @@ class _Reader(io.RawIOBase):
         return self._place
 
     def readinto(self, buffer: Any) -> int:
-        wanted = min(len(buffer), self._length - self._place)
-        if wanted <= 0:
+        size = min(len(buffer), self._length - self._place)
+        if size <= 0:
             return 0
-        buffer[:wanted] = self._files.ask(lambda: self._range(wanted))
-        self._place += wanted
-        return wanted
+        buffer[:size] = self._files.ask(lambda: self._range(size))
+        self._place += size
+        return size
 
-    def _range(self, wanted: int) -> bytes:
+    def _range(self, size: int) -> bytes:
         if self._inner is None and self._opened_length() != self._length:
             raise StorageError(f"{self._path} was replaced while it was read")
         try:
-            return bytes(self._inner.read_range(self._place, wanted))
+            return bytes(self._inner.read_range(self._place, size))
         except BaseException:
             self._inner = None
             raise
@@ -277,7 +279,7 @@ class Upload(io.RawIOBase):
         self._files = files
         self._path = path
         self._unfinished = unfinished_name(path)
-        self._kept = bytearray()
+        self._unsent = bytearray()
         self._stream: Any = None
         self._size = 0
 
@@ -290,8 +292,8 @@ class Upload(io.RawIOBase):
     def write(self, data: Any) -> int:
         view = memoryview(data).cast("B")
         if self._stream is None:
-            self._kept += view
-            if len(self._kept) > SMALL:
+            self._unsent += view
+            if len(self._unsent) > SMALL:
                 self._begin()
         else:
             self._files.patience.once(lambda: self._stream.write(view))
@@ -303,11 +305,11 @@ class Upload(io.RawIOBase):
 
         def opened() -> Any:
             stream = self._files.client.create(self._unfinished, _replacing())
-            stream.write(bytes(self._kept))
+            stream.write(bytes(self._unsent))
             return stream
 
         self._stream = self._files.ask(opened)
-        self._kept.clear()
+        self._unsent.clear()
 
     def __exit__(self, kind: object, error: object, trace: object) -> None:
         if kind is None:
@@ -317,7 +319,7 @@ class Upload(io.RawIOBase):
 
     def finish(self) -> None:
         if self._stream is None:
-            self._files.pipe_file(self._path, bytes(self._kept))
+            self._files.pipe_file(self._path, bytes(self._unsent))
         else:
             stream, self._stream = self._stream, None
             try:

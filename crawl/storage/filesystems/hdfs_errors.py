@@ -20,7 +20,7 @@ KNOWN_S = 90.0
 """How long a cluster that has answered before may be away."""
 UNKNOWN_S = 2.0
 _FIRST_PAUSE_S = 0.1
-_LONGEST_PAUSE_S = 4.0
+_MAX_PAUSE_S = 4.0
 _PROBE_S = 10.0
 _pause = threading.Event()  # never set: a sleep
 
@@ -57,7 +57,7 @@ class HdfsRetries:
             raise type(error)(_first_line(str(error))) from error
         except (OSError, RuntimeError) as error:
             kind = _Passing if _may_pass(error) else OSError
-            raise kind(error_line(error, self._netloc, known=self._answered)) from error
+            raise kind(error_line(error, self._netloc, has_answered=self._answered)) from error
         self._answered = True
         return result
 
@@ -83,7 +83,7 @@ def _pauses(seconds: float) -> Iterator[float]:
     while time.monotonic() < end:
         _pause.wait(pause * random.uniform(0.5, 1.0))
         yield pause
-        pause = min(pause * 2, _LONGEST_PAUSE_S)
+        pause = min(pause * 2, _MAX_PAUSE_S)
 
 
 def _may_pass(error: Exception) -> bool:
@@ -95,8 +95,8 @@ def _may_pass(error: Exception) -> bool:
     return not text.startswith(_STAYING)
 
 
-def error_line(error: Exception, netloc: str, *, known: bool = False) -> str:
-    """What it means to the user, in one line; `known`: the name node has answered before."""
+def error_line(error: Exception, netloc: str, *, has_answered: bool = False) -> str:
+    """What it means to the user, in one line; `has_answered`: the name node has answered before."""
     text = str(error)
     denied = _DENIED.search(text)
     if denied:
@@ -109,7 +109,7 @@ def error_line(error: Exception, netloc: str, *, known: bool = False) -> str:
         if words in text:
             return line.format(place=netloc, why=_first_line(text))
     if isinstance(error, OSError):  # of the network, in the system's many words
-        return (_GONE if known else _UNREACHABLE).format(place=netloc, why=_first_line(text))
+        return (_GONE if has_answered else _UNREACHABLE).format(place=netloc, why=_first_line(text))
     return _first_line(text)
 
 
@@ -118,19 +118,15 @@ def _first_line(text: str) -> str:
     inner = re.match(r'\w+\("(?:[\w.$]+", ")?(.*)', text, re.DOTALL)
     line = (inner.group(1) if inner else text).replace('\\"', '"')
     line = re.split(r"\\n|\n", line)[0].strip().removesuffix('")')
-    return line if len(line) <= _LONGEST_LINE else line[:_LONGEST_LINE] + "…"
+    return line if len(line) <= _MAX_LINE_LENGTH else line[:_MAX_LINE_LENGTH] + "…"
 
 
-_LONGEST_LINE = 200
+_MAX_LINE_LENGTH = 200
 _DENIED = re.compile(r'Permission denied: user=(.*?), access=(\w+), inode=\\*"(.*?)\\*"')
 _ANSWERS = ("RPCError", "FatalRPCError")
 _PASSING_ANSWERS = (
-    "SafeModeException",
-    "RetriableException",
-    "StandbyException",
-    "NotReplicatedYetException",
-    "could only be written to",
-    "ServerTooBusy",
+    *("SafeModeException", "RetriableException", "StandbyException"),
+    *("NotReplicatedYetException", "could only be written to", "ServerTooBusy"),
 )
 _STAYING = ("InvalidArgument", "InvalidPath", "Unsupported", "SASL", "GSSAPI", "NoSASL", "Url")
 

@@ -25,10 +25,10 @@ class HdfsRenames:
 
     def places(self, folder: str, prefix: str) -> list[str]:
         try:
-            found = self.files.listed(folder)
+            paths = self.files.listed(folder)
         except FileNotFoundError:
             return []
-        return [path for path in found if path.rpartition("/")[2].startswith(prefix)]
+        return [path for path in paths if path.rpartition("/")[2].startswith(prefix)]
 
     def write_from(self, place: str, path: str, data: bytes) -> bool:
         name = path.rpartition("/")[2]

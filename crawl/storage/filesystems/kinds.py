@@ -53,11 +53,9 @@ def make_parent(file_system: Any, path: str) -> None:
 
 def read_small(file_system: Any, path: str) -> bytes | None:
     """A file's bytes; None where there is no such file."""
-    try:
+    with object_store.AllowedAbsence():
         return bytes(file_system.cat_file(path))
-    except FileNotFoundError as error:
-        object_store.require_bucket(error)
-        return None
+    return None
 
 
 def file_error_line(error: Exception) -> str | None:

@@ -64,29 +64,7 @@ def options_of(scheme: str) -> dict[str, Any]:
 
 def create(store: Any, path: str, data: bytes) -> bool:
     """Writes an object unless there is one; of many who try at once one succeeds."""
-    return put_if(store, path, data, None)[0]
-
-
-def put_if(store: Any, path: str, data: bytes, etag: str | None) -> tuple[bool, str | None]:
-    """Writes an object if the one that is there has that ETag (None: if there is none); whether
-    it did, and the ETag of what it wrote, where the store tells."""
-    creator = uuid.uuid4().hex
-    condition = {"mode": "create"} if etag is None else {"IfMatch": etag}
-    for attempt in range(_CONFLICTS):
-        try:
-            answer = store.pipe_file(path, data, Metadata={_CREATOR: creator}, **condition)
-        except OSError as error:
-            require_bucket(error)
-            code = _code(error)
-            if isinstance(error, FileExistsError | FileNotFoundError) or code in _EXISTS:
-                return _written_by(store, path, creator)
-            if code not in _CONFLICT:
-                raise
-            # another's request for the same name was under way: it may fail yet
-            _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
-        else:
-            return True, answer.get("ETag") if isinstance(answer, Mapping) else None
-    return False, None
+    return StoreVersions(store).replace(path, data, None)[0]
 
 
 def _written_by(store: Any, path: str, creator: str) -> tuple[bool, str | None]:
@@ -102,23 +80,6 @@ def _written_by(store: Any, path: str, creator: str) -> tuple[bool, str | None]:
         return True, None  # deleted since: nothing that we write will find its ETag
 
 
-def get_with_etag(store: Any, path: str) -> tuple[bytes | None, str | None]:
-    """A small object and its ETag, of one moment."""
-    for attempt in range(_READS):
-        try:
-            reading = asyncio.run_coroutine_threadsafe(_get(store, path), store.loop)
-            return reading.result()
-        except FileNotFoundError as error:
-            require_bucket(error)
-            return None, None
-        except Exception as error:
-            # an answer that broke off half way; what the store itself says is tried again below
-            if isinstance(error, OSError) or attempt == _READS - 1:
-                raise
-            _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
-    raise AssertionError("unreachable")
-
-
 async def _get(store: Any, path: str) -> tuple[bytes, str]:
     bucket, key, _ = store.split_path(path)
     answer = await store._call_s3("get_object", Bucket=bucket, Key=key)
@@ -128,31 +89,6 @@ async def _get(store: Any, path: str) -> tuple[bytes, str]:
         answer["Body"].close()
 
 
-def delete_if(store: Any, path: str, etag: str) -> bool:
-    """Deletes an object if it has that ETag; whether it is gone. A store that knows no such
-    condition deletes what is there: whoever calls has just looked at it."""
-    bucket, key, _ = store.split_path(path)
-    for attempt in range(_CONFLICTS):
-        try:
-            store.call_s3("delete_object", Bucket=bucket, Key=key, IfMatch=etag)
-        except FileNotFoundError as error:
-            require_bucket(error)
-            return True  # by our own first request, whose answer was lost, or by somebody
-        except OSError as error:
-            code = _code(error)
-            if code in _EXISTS:
-                return False
-            if code in _NOT_KNOWN:
-                store.rm_file(path)
-                return True
-            if code not in _CONFLICT:
-                raise
-            _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
-        else:
-            return True
-    return False
-
-
 @dataclass(frozen=True, slots=True)
 class StoreVersions:
     """What `VersionFence` asks of a store: a version is an ETag."""
@@ -160,23 +96,71 @@ class StoreVersions:
     store: Any
 
     def read(self, path: str) -> tuple[bytes | None, str | None]:
-        return get_with_etag(self.store, path)
+        """A small object and its ETag, of one moment."""
+        for attempt in range(_READS):
+            try:
+                reading = asyncio.run_coroutine_threadsafe(_get(self.store, path), self.store.loop)
+                return reading.result()
+            except FileNotFoundError as error:
+                require_bucket(error)
+                return None, None
+            except Exception as error:
+                # an answer that broke off half way; what the store itself says is tried below
+                if isinstance(error, OSError) or attempt == _READS - 1:
+                    raise
+                _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
+        raise AssertionError("unreachable")
 
     def replace(self, path: str, data: bytes, version: str | None) -> tuple[bool, str | None]:
-        return put_if(self.store, path, data, version)
+        """Writes an object if the one that is there has that version (None: if there is none);
+        whether it did, and the version of what it wrote, where the store tells."""
+        creator = uuid.uuid4().hex
+        condition = {"mode": "create"} if version is None else {"IfMatch": version}
+        for attempt in range(_CONFLICTS):
+            try:
+                answer = self.store.pipe_file(path, data, Metadata={_CREATOR: creator}, **condition)
+                return True, answer.get("ETag") if isinstance(answer, Mapping) else None
+            except OSError as error:
+                require_bucket(error)
+                code = _code(error)
+                if isinstance(error, FileExistsError | FileNotFoundError) or code in _EXISTS:
+                    return _written_by(self.store, path, creator)
+                if code not in _CONFLICT:
+                    raise
+                # another's request for the same name was under way: it may fail yet
+                _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
+        return False, None
 
     def delete(self, path: str, version: str) -> bool:
-        return delete_if(self.store, path, version)
+        """Deletes an object if it has that version; whether it is gone. A store that knows no such
+        condition deletes what is there: whoever calls has just looked at it."""
+        bucket, key, _ = self.store.split_path(path)
+        for attempt in range(_CONFLICTS):
+            try:
+                self.store.call_s3("delete_object", Bucket=bucket, Key=key, IfMatch=version)
+                return True
+            except FileNotFoundError as error:
+                require_bucket(error)
+                return True  # by our own first request, whose answer was lost, or by somebody
+            except OSError as error:
+                code = _code(error)
+                if code in _EXISTS:
+                    return False
+                if code in _NOT_KNOWN:
+                    self.store.rm_file(path)
+                    return True
+                if code not in _CONFLICT:
+                    raise
+                _pause.wait(_CONFLICT_PAUSE_S * 2**attempt)
+        return False
 
 
 def exists(store: Any, path: str) -> bool:
     """Whether there is an object or a name below; a fault is no answer."""
-    try:
+    with AllowedAbsence():
         store.info(path)
-    except FileNotFoundError as error:
-        require_bucket(error)
-        return False
-    return True
+        return True
+    return False
 
 
 def trust_size(stream: Any, path: str, size: int) -> None:
@@ -190,9 +174,9 @@ def delete(store: Any, path: str, is_pattern: Callable[[str], bool]) -> None:
         store.rm_file(path)
         return
     for _ in range(_CONFLICTS):
-        found = list(store.find(path))
-        if len(found) <= _FEW or is_pattern(path):
-            for file in found:
+        files = list(store.find(path))
+        if len(files) <= _FEW or is_pattern(path):
+            for file in files:
                 store.rm_file(file)
             return
         # of many at once a store may refuse some and nobody is told: look again
@@ -267,6 +251,17 @@ def _uploads(store: Any, bucket: str, prefix: str) -> Iterator[Mapping[str, Any]
         asked["UploadIdMarker"] = page["NextUploadIdMarker"]
 
 
+class AllowedAbsence:
+    """What its block asks for may not be there, but the bucket that it is in must."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> bool:
+        if error is not None:
+            require_bucket(error)
+        return isinstance(error, FileNotFoundError)
+
+
 def require_bucket(error: BaseException) -> None:
     """Raises the error again where not a file is missing but all there should be."""
     if _code(error) == "NoSuchBucket":
@@ -299,8 +294,8 @@ def _code(error: BaseException | None) -> str:
 
 def _place(error: BaseException) -> str:
     """Where the store was looked for."""
-    found: Any = getattr(error, "kwargs", {})
-    parts = urlsplit(str(found.get("endpoint_url", "")))
+    details: Any = getattr(error, "kwargs", {})
+    parts = urlsplit(str(details.get("endpoint_url", "")))
     return f"{parts.scheme}://{parts.netloc}" if parts.netloc else "its address"
 
 

@@ -37,7 +37,7 @@ def test_what_a_cluster_says_is_one_line(text: str, line: str) -> None:
 def test_a_broken_line_is_reported_by_what_was_known() -> None:
     error = OSError("Broken pipe (os error 32)")
     assert "cannot reach the name node at nn:8020" in hdfs_errors.error_line(error, "nn:8020")
-    gone = hdfs_errors.error_line(error, "nn:8020", known=True)
+    gone = hdfs_errors.error_line(error, "nn:8020", has_answered=True)
     assert "a node of the cluster at nn:8020 no longer answers (Broken pipe" in gone
 
 

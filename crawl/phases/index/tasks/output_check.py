@@ -70,7 +70,7 @@ def _checks(
 
 def _fault_of_note(note: SealedFile, name: str, names: list[str]) -> str:
     """Of FOLDERS or its copy."""
-    copy = note.found(name)
+    copy = note.state_of(name)
     if copy.content is None:
         return copy.fault or "it is missing"
     return "" if copy.content.get("folders") == names else "it names other files than the ledger"

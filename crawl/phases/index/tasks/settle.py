@@ -76,7 +76,7 @@ class _Output:
         if not self.is_noted:
             return False
         note = self._note()
-        copies = [note.found(name) for name in (note.name, note.copy)]
+        copies = [note.state_of(name) for name in (note.name, note.copy)]
         if not self.names and all(each.raw is None for each in copies):
             return False
         return any((each.content or {}).get("folders") != self.names for each in copies)
