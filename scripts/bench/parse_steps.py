@@ -33,7 +33,6 @@ from crawl.parsing.pipeline import Pipeline
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.child import RARE_COLLECTIONS
 from crawl.parsing.process.messages import (
-    BatchReply,
     pack_reply,
     pack_request,
     unpack_reply,
@@ -134,7 +133,7 @@ def _piped(contents: list[Content], batch: ParsedBatch) -> None:
 
     request = [bytes(part) for part in pack_request(content_table(contents), {})]
     list(contents_of(unpack_request(request)[0]))
-    unpack_reply([bytes(part) for part in pack_reply(BatchReply(batch, False))])
+    unpack_reply([bytes(part) for part in pack_reply(batch, needs_restart=False)])
 
 
 def _started(plan: ParsePlan) -> float:
