@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import partial
+from operator import methodcaller
 from typing import Any
 
 import pyarrow as pa
@@ -65,8 +66,7 @@ def values_of_host(
 def _checked(spark: SparkSession, expressions: Mapping[str, str]) -> str:
     """What the expressions are called in a message; UsageError for one that is wrong."""
     for name, expr in expressions.items():
-        columns = ("host", f"({expr}) AS value")
-        plan = partial(DataFrame.selectExpr, *columns)
+        plan = methodcaller("selectExpr", "host", f"({expr}) AS value")
         kind = checked_schema(spark, name, expr, HOSTDB, plan)["value"].dataType
         if not isinstance(kind, NumericType):
             raise UsageError(f"{name} {expr!r} gives {kind.simpleString()}, not a number")
