@@ -73,7 +73,7 @@ class Record(msgspec.Struct, array_like=True, frozen=True, gc=False):
 class DocumentMaker:
     """Makes tantivy's documents; remembers what hosts have in common."""
 
-    stored_characters: int = 20_000
+    stored_characters: int
     """Of a page's text, for snippets."""
     _domains: dict[str, tuple[str, int]] = field(default_factory=dict)
 

@@ -33,6 +33,7 @@ from crawl.search.file_sums import (
 )
 from crawl.search.record import DocumentMaker, key_of, url_of
 from crawl.search.schema import FORMAT, register_analyzers, schema
+from crawl.search.settings import SEARCH_STORED_CHARACTERS
 from crawl.storage.file_sum import FileSum
 
 _HEAP_BYTES = 64 << 20
@@ -45,12 +46,17 @@ _DELETIONS_PER_COMMIT = 20_000
 class EmbeddedIndexWriter:
     """Adds, replaces and deletes documents of one folder, by URL."""
 
-    def __init__(self, folder: str, heap_bytes: int = _HEAP_BYTES) -> None:
+    def __init__(
+        self,
+        folder: str,
+        heap_bytes: int = _HEAP_BYTES,
+        stored_characters: int = SEARCH_STORED_CHARACTERS.default,
+    ) -> None:
         """Makes the folder, or goes on with the one that is there. Raises Locked where somebody
         else writes it, and StorageError where it is of another format. `heap_bytes`: memory for
-        documents that are not on disk yet."""
+        documents that are not on disk yet; `stored_characters`: of a page's text, for snippets."""
         self.folder = folder
-        self._maker = DocumentMaker()
+        self._maker = DocumentMaker(stored_characters)
         with _faults_named(folder):
             Path(folder).mkdir(parents=True, exist_ok=True)
             self._sums = noted_files(folder) or {}
@@ -62,16 +68,14 @@ class EmbeddedIndexWriter:
         self._deleted = 0
 
     @classmethod
-    def start_from(
-        cls, base: str, folder: str, heap_bytes: int = _HEAP_BYTES
-    ) -> EmbeddedIndexWriter:
-        """A writer of a new folder with all that another one contains. Files are linked where
-        the disk can, so that it takes a moment and no room."""
+    def start_from(cls, base: str, folder: str, *settings: int) -> EmbeddedIndexWriter:
+        """A writer of a new folder, with its settings, that has all that another one contains.
+        Files are linked where the disk can, so that it takes a moment and no room."""
         _check_format(base)  # first: of another one is no damage
         require_whole(base, deep=True)
         with _faults_named(folder):
             link_folder(base, folder)
-        return cls(folder, heap_bytes)
+        return cls(folder, *settings)
 
     def add(self, fields: Mapping[str, object], *, replaces: bool = True) -> None:
         """Adds a document (its fields: record.py), in place of the one with the same URL; where

@@ -14,6 +14,7 @@ from crawl.interfaces.indexwriter import NO_PARAMETERS, Shard
 from crawl.model.documents import IndexDocument
 from crawl.plugins.indexwriter.shared.file_writer import FileIndexWriter
 from crawl.search.installed import require_tantivy
+from crawl.search.settings import SEARCH_STORED_CHARACTERS
 
 if TYPE_CHECKING:
     from crawl.search.writer import EmbeddedIndexWriter
@@ -29,19 +30,19 @@ class TantivyIndexWriter(FileIndexWriter):
     def __init__(self, config: Config, parameters: Mapping[str, Any] = NO_PARAMETERS) -> None:
         super().__init__(config, parameters)
         require_tantivy()
-        self._heap_mb = self._parameters.whole("heap_mb", 64, least=_SMALLEST_HEAP_MB)
+        heap_mb = self._parameters.whole("heap_mb", 64, least=_SMALLEST_HEAP_MB)
+        self._settings = heap_mb << 20, config[SEARCH_STORED_CHARACTERS]
 
     def open(self, shard: Shard) -> _TantivyShard:
         from crawl.search.writer import EmbeddedIndexWriter
 
         name = shard.new_name("")
         folder = shard.local_path(name)
-        heap_bytes = self._heap_mb << 20
         if shard.base is None:
-            writer = EmbeddedIndexWriter(folder, heap_bytes)
+            writer = EmbeddedIndexWriter(folder, *self._settings)
         else:
             base = shard.local_path(shard.base)
-            writer = EmbeddedIndexWriter.start_from(base, folder, heap_bytes)
+            writer = EmbeddedIndexWriter.start_from(base, folder, *self._settings)
         return _TantivyShard(writer, name)
 
 

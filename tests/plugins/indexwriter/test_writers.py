@@ -51,6 +51,19 @@ class TestTantivy(_Read):
     plugin_class = TantivyIndexWriter
 
 
+def test_the_embedded_index_keeps_as_much_of_a_text_as_is_set(tmp_path: Path) -> None:
+    config = Config.of({"search.stored.characters": 1_000})
+    name: str | None = None
+    for _ in ("its first files", "those that start from them"):
+        writer = TantivyIndexWriter(config, {}).open(LocalShard(tmp_path, name))
+        document = a_document(A)
+        document.fields["content"] = "word " * 1_000
+        writer.add(document, replaces=True)
+        name = writer.close()
+        ((_, record),) = read_documents(str(tmp_path / name))
+        assert len(record["content"]) == 1_000
+
+
 def test_dummy_tells_what_is_done(tmp_path: Path) -> None:
     shard = LocalShard(tmp_path)
     writer = DummyIndexWriter(Config(), {}).open(shard)
