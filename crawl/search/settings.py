@@ -70,9 +70,10 @@ SEARCH_SNIPPET_LENGTH = integer(
     minimum=20,
     maximum=2_000,
 )
+STORED_CHARACTERS = 20_000
 SEARCH_STORED_CHARACTERS = integer(
     "search.stored.characters",
-    20_000,
+    STORED_CHARACTERS,
     "Characters of a page's text that the embedded index keeps for snippets.",
     minimum=0,
 )

@@ -33,7 +33,7 @@ from crawl.search.file_sums import (
 )
 from crawl.search.record import DocumentMaker, key_of, url_of
 from crawl.search.schema import FORMAT, register_analyzers, schema
-from crawl.search.settings import SEARCH_STORED_CHARACTERS
+from crawl.search.settings import STORED_CHARACTERS
 from crawl.storage.file_sum import FileSum
 
 _HEAP_BYTES = 64 << 20
@@ -50,7 +50,7 @@ class EmbeddedIndexWriter:
         self,
         folder: str,
         heap_bytes: int = _HEAP_BYTES,
-        stored_characters: int = SEARCH_STORED_CHARACTERS.default,
+        stored_characters: int = STORED_CHARACTERS,
     ) -> None:
         """Makes the folder, or goes on with the one that is there. Raises Locked where somebody
         else writes it, and StorageError where it is of another format. `heap_bytes`: memory for
