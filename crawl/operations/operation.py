@@ -127,11 +127,15 @@ class Operation:
 
     def __post_init__(self) -> None:
         """Takes from the signature of `run` what was not declared besides."""
-        if self.options is None or self.result is None:
-            _, options, result = get_type_hints(self.run).values()
-            result = get_args(result)[0] if self.streams else result
-            object.__setattr__(self, "options", self.options or options)
-            object.__setattr__(self, "result", self.result or result)
+        if self.options is not None and self.result is not None:
+            return
+        # Work may be imported for type checkers alone
+        hints = list(get_type_hints(self.run, localns={"Work": Any}).values())
+        if len(hints) != 3:
+            raise TypeError(f"{self.name}: `run` does not say what it is given and returns")
+        result = get_args(hints[2])[0] if self.streams else hints[2]
+        object.__setattr__(self, "options", self.options or hints[1])
+        object.__setattr__(self, "result", self.result or result)
 
     @property
     def command_name(self) -> str:
