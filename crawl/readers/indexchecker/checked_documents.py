@@ -17,7 +17,7 @@ from crawl.model.status import Status
 from crawl.parsing.check import CheckedDocument, ParseChecker
 from crawl.phases.index.tasks.filter_chain import DocumentMaker
 from crawl.phases.index.tasks.writers import WriterSpec, active_writers
-from crawl.readers.indexchecker.operation import CheckedIndexDocument
+from crawl.readers.indexchecker.values import CheckedIndexDocument
 from crawl.robots.answer import Deferred
 from crawl.urls.parse import host_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -14,6 +14,7 @@ from crawl.operations.options import option
 from crawl.operations.view import Line, View
 from crawl.operations.work import Work
 from crawl.printable import one_line, printable
+from crawl.readers.indexchecker.values import CheckedIndexDocument
 from crawl.readers.page_options import FileUrl, FollowRedirects, PageFile, PageUrls, check_source
 
 NOT_INDEXED = 1
@@ -32,19 +33,6 @@ class IndexcheckerOptions:
     connect: Annotated[
         bool, option("Ask the index writers' servers too whether they are there; nothing is made.")
     ] = False
-
-
-@dataclass(frozen=True, slots=True)
-class CheckedIndexDocument:
-    """One document, or why there is none."""
-
-    url: str
-    reason: str
-    """Why it would not be indexed: `noindex`, `parse_failed`, `filtered`; empty where it would."""
-    writers: Mapping[str, Mapping[str, Any] | None]
-    """The fields that each writer would be given; None where it is not routed there."""
-    detail: str = ""
-    """More of the reason: what the server or its robots.txt said, where a redirect leads."""
 
 
 def run(work: Work, options: IndexcheckerOptions) -> Iterator[CheckedIndexDocument]:
