@@ -279,7 +279,7 @@ def expected_text(field: Field) -> str:
         int: "a whole number",
         float: "a number",
     }
-    text = words.get(field.kind, "texts by name")
+    text = " or ".join(words.get(get_origin(kind) or kind, "texts by name") for kind in field.kinds)
     low, high = bounds_of(field)
     if low is not None and any(meta.gt is not None for meta in _metas(field.type)):
         return f"{text} above {low:,}" + ("" if high is None else f" and up to {high:,}")

@@ -22,6 +22,7 @@ from crawl.operations.options import (
     option,
     read_options,
 )
+from crawl.phases.dedup.options import DedupOptions
 
 
 class Colour(StrEnum):
@@ -136,3 +137,9 @@ def test_unknown_and_missing_options_are_named() -> None:
         read_options(PaintOptions, {}, Face.API)
     with pytest.raises(UsageError, match="no option 'secret'"):
         read(Face.COMMAND_LINE, secret="x")
+
+
+def test_what_may_be_given_of_several_kinds() -> None:
+    message = r"^preview: expected true or false or a whole number of at least 0, got 'x'$"
+    with pytest.raises(UsageError, match=message):
+        read_options(DedupOptions, {"preview": "x"}, Face.API)
