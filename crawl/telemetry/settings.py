@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from crawl.config import Config, Property, boolean, choice, duration, integer, number, text
+from crawl.config import Config, boolean, choice, duration, integer, number, text
 
 METRICS_PORT = integer(
     "metrics.prometheus.port",
@@ -88,13 +88,10 @@ LOG_LEVEL = choice(
     "log.level", "info", ("debug", "info", "warning", "error"), "The least that is logged as JSON."
 )
 
-_IN_ORDER = [each for each in list(globals().values()) if isinstance(each, Property)]
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What is switched on, in the order of the properties; travels to the workers with their
-    tasks."""
+    """What is switched on; travels to the workers with their tasks."""
 
     port: int = -1
     address: str = "127.0.0.1"
@@ -113,9 +110,22 @@ class Settings:
 
     @classmethod
     def of(cls, config: Config) -> Settings:
-        values = [config[each] for each in _IN_ORDER]
-        values[_IN_ORDER.index(LOG_FORMAT)] = config[LOG_FORMAT] == "json"
-        return cls(*values)
+        return cls(
+            port=config[METRICS_PORT],
+            address=config[METRICS_ADDRESS],
+            discovery=config[METRICS_DISCOVERY],
+            linger_s=config[METRICS_LINGER],
+            pushgateway=config[METRICS_PUSHGATEWAY],
+            textfile=config[METRICS_TEXTFILE],
+            interval_s=config[METRICS_INTERVAL],
+            crawl_label=config[METRICS_CRAWL_LABEL],
+            counts_crawldb=config[METRICS_CRAWLDB],
+            endpoint=config[TRACES_ENDPOINT],
+            timeout_s=config[TRACES_TIMEOUT],
+            pages_sample=config[TRACES_PAGES],
+            log_json=config[LOG_FORMAT] == "json",
+            log_level=config[LOG_LEVEL],
+        )
 
     @property
     def measures(self) -> bool:
