@@ -66,7 +66,14 @@ def _redis(address: StoreAddress, clock: Clock) -> Store:
 
 def _cassandra(address: StoreAddress, clock: Clock) -> Store:
     _require("cassandra", address, "cassandra")
-    from crawl.service.stores.adapters.cassandra import open_cassandra
+    from cassandra import DependencyException
+
+    try:
+        from crawl.service.stores.adapters.cassandra import open_cassandra
+    except DependencyException as error:
+        raise EnvironmentFault(
+            f"{address}: the package cassandra-driver lacks its event loop, libev: {error}"
+        ) from error
 
     return open_cassandra(address, clock)
 

@@ -153,6 +153,12 @@ def check_scan(prefix: bytes, limit: int) -> None:
         raise ValueError(f"a scan of {limit} rows")
 
 
+def end_of_prefix(prefix: bytes) -> bytes | None:
+    """The first key after all that begin with the prefix; None where there is none."""
+    kept = prefix.rstrip(b"\xff")
+    return kept[:-1] + bytes((kept[-1] + 1,)) if kept else None
+
+
 def check_condition(space: Space, key: bytes, value: bytes | None) -> None:
     """ValueError where a `compare_and_set` is not possible."""
     if space in UNCONDITIONAL:

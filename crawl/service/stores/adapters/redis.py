@@ -32,6 +32,7 @@ from crawl.service.stores.store import (
     check_keys,
     check_rows,
     check_scan,
+    end_of_prefix,
     in_parts,
 )
 
@@ -247,7 +248,7 @@ class RedisStore:
             raise UsageError(f"{self._name}: pages are looked up, not scanned")
         keys, _ = self._sets(space)
         now_ms = self._clock.now_ms()
-        end = _end_of(prefix)
+        end = end_of_prefix(prefix)
         most = b"+" if end is None else b"(" + end
         rows: list[Row] = []
         while len(rows) < limit:
@@ -368,9 +369,3 @@ def _expiry(expires_at_ms: int | None, now_ms: int) -> tuple[object, object]:
     if expires_at_ms is None:
         return b"", b""
     return max(0, expires_at_ms - now_ms) + _MARGIN_MS, expires_at_ms
-
-
-def _end_of(prefix: bytes) -> bytes | None:
-    """The first key after all that begin with the prefix; None where there is none."""
-    kept = prefix.rstrip(b"\xff")
-    return kept[:-1] + bytes((kept[-1] + 1,)) if kept else None
