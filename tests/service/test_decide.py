@@ -77,8 +77,8 @@ def test_too_much_waiting_is_refused_with_a_time_to_come_back() -> None:
     busy = decided(load=Load(of_priority=2, per_second=10))
     assert (busy.action, busy.reason) == (Action.OVERLOAD, "busy")
     assert 1 <= busy.retry_after_s <= 600
-    domain = decided(load=Load(of_domain=5))
-    assert (domain.action, domain.reason) == (Action.OVERLOAD, "domain_busy")
+    domain = decided(load=Load(of_host=5))
+    assert (domain.action, domain.reason) == (Action.OVERLOAD, "host_busy")
 
 
 def test_classes_have_bounds_of_their_own() -> None:
@@ -88,7 +88,7 @@ def test_classes_have_bounds_of_their_own() -> None:
 
 
 def test_a_site_crawl_is_not_bound_by_its_domain() -> None:
-    assert decided(Wish(url=URL, crawl="c"), load=Load(of_domain=5)).action is Action.FETCH
+    assert decided(Wish(url=URL, crawl="c"), load=Load(of_host=5)).action is Action.FETCH
 
 
 @given(
@@ -104,14 +104,14 @@ def test_every_wish_is_decided_and_every_refusal_has_a_reason(
     is_in_flight: bool,
     age_s: float | None,
     of_priority: int,
-    of_domain: int,
+    of_host: int,
     rate: float,
 ) -> None:
     decision = decided(
         known=None if age_s is None else page(age_s),
         refusal="filtered.regex" if is_refused else "",
         is_in_flight=is_in_flight,
-        load=Load(of_priority, of_domain, rate),
+        load=Load(of_priority, of_host, rate),
     )
     assert bool(decision.reason) == (decision.action in (Action.REFUSE, Action.OVERLOAD))
     assert (decision.page is not None) == (decision.action is Action.ANSWER)
