@@ -4,8 +4,9 @@
       → what follows for each job (outcomes.py)
       → parsed in a process of its own, which may hang or die
       → noted in the segment            they survive us from here on
+      → links of site crawls in the queue
       → pages in the metadata store     they can be looked up from here on
-      → hops, later tries and links in the queue
+      → hops and later tries in the queue
       → answers and webhooks of the jobs that ended, stored
       → the jobs leave the queue
       → listeners are told
@@ -63,8 +64,9 @@ class Listeners(Protocol):
 class LinkTaker(Protocol):
     """Takes the links of pages for the site crawls that they belong to."""
 
-    def take(self, pages: Sequence[tuple[Job, str, ParsedPage]]) -> None:
-        """Has the links of pages, under their final URLs, queued; durable when it returns."""
+    def take(self, pages: Sequence[tuple[Job, ParsedPage]]) -> None:
+        """Has the links of pages queued. Durable when it returns; done again where the service
+        died before the pages were stored."""
 
 
 @dataclass(slots=True)
@@ -151,14 +153,17 @@ class Finisher:
     def finish(self, records: list[FetchRecord]) -> None:
         """Takes answers through all steps."""
         parsed, batch = self._parse(records)
-        segment = self._roll.add(records, {url: batch for url in parsed} if batch else {})
+        segment = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
         before = self._pages.get([record.url for record in records])
         pages = [
             page_of_record(record, parsed.get(record.url), known, segment, self._admission)
             for record, known in zip(records, before, strict=True)
         ]
+        entries = self._jobs_of(pages)
+        if links := _links_of(entries, parsed):
+            self._links.take(links)
         self._pages.put(pages)
-        self._settle(pages, parsed, records)
+        self._settle(pages, entries)
         self._arrivals.finished(records)
         for record in records:
             self._lane.ended(record.url)
@@ -177,32 +182,25 @@ class Finisher:
         batch = self._sandbox.parse_table(content_table(contents))
         return parsed_pages(batch), batch
 
-    def _settle(
-        self,
-        pages: Sequence[Page],
-        parsed: Mapping[str, ParsedPage],
-        records: Sequence[FetchRecord] = (),
-    ) -> None:
-        """What follows for the jobs that wait for these pages."""
+    def _jobs_of(self, pages: Sequence[Page]) -> dict[str, list[Job]]:
+        """The jobs that wait for these pages, by URL."""
         entries = self._queue.find([page.url for page in pages])
+        return {url: [job_of(entry.payload) for entry in each] for url, each in entries.items()}
+
+    def _settle(self, pages: Sequence[Page], jobs: Mapping[str, Sequence[Job]]) -> None:
+        """What follows for the jobs that wait for these pages."""
         followed = _Round()
-        links: list[tuple[Job, str, ParsedPage]] = []
         for page in pages:
             target = Target(page.redirect, page.reason if not page.redirect else "")
             pause_s = self._pause_of(host_of(page.url) or "")
-            for entry in entries.get(page.url, ()):
-                job = job_of(entry.payload)
+            for job in jobs.get(page.url, ()):
                 step = after_answer(job, Status(page.status), target, pause_s, self._limits)
                 self._apply(followed, job, step, page, pause_s)
-                if job.wish.crawl and page.url in parsed:
-                    links.append((job, page.url, parsed[page.url]))
-        if links:
-            self._links.take(links)
         self._store(followed)
 
     def _settle_known(self, pages: Sequence[Page]) -> None:
         self._counters["finished.known"] += len(pages)
-        self._settle(pages, {})
+        self._settle(pages, self._jobs_of(pages))
         self._on_room()
 
     def take_back(self, returned: Sequence[tuple[FetchItem, str]]) -> None:
@@ -268,6 +266,19 @@ class Finisher:
             self._listeners.tell(finished)
         for not_before_ms, ids in followed.released.items():
             self._queue.release(ids, not_before_ms)
+
+
+def _links_of(
+    jobs: Mapping[str, Sequence[Job]], parsed: Mapping[str, ParsedPage]
+) -> list[tuple[Job, ParsedPage]]:
+    """The pages of site crawls."""
+    return [
+        (job, parsed[url])
+        for url, each in jobs.items()
+        if url in parsed
+        for job in each
+        if job.wish.crawl
+    ]
 
 
 def _changed(job: Job, **changes: object) -> Job:

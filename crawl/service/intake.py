@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from threading import Lock
@@ -127,7 +128,13 @@ class Intake:
         return submitted, entries
 
     def _job(self, wish: Wish, url: str) -> Job:
-        return Job(id=self._ids.new(), wish=wish, url=url, submitted_ms=self._clock.now_ms())
+        job_id = crawl_job_id(wish.crawl, url) if wish.crawl else self._ids.new()
+        return Job(id=job_id, wish=wish, url=url, submitted_ms=self._clock.now_ms())
+
+
+def crawl_job_id(crawl: str, url: str) -> str:
+    """A site crawl asks for a URL once, however often a link to it is taken in."""
+    return f"{crawl}-{hashlib.blake2b(url.encode(), digest_size=10).hexdigest()}"
 
 
 _WAITING = (Action.FETCH, Action.JOIN)
