@@ -1,0 +1,1 @@
+"""The realtime service: a URL in, its page known, within seconds."""
