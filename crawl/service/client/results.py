@@ -48,8 +48,15 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     final_url: str = ""
     """Where its redirects ended; the URL itself where there were none."""
     status: int | str | None = None
+    reason: str = ""
+    """Why it is not a page."""
+    code: int = 0
+    """Of HTTP; 0 where nobody answered."""
     chain: tuple[Any, ...] = ()
     """Its redirects, hop by hop."""
+    fetched_ms: int | None = None
+    """When it was last asked for; milliseconds since 1970."""
+    content_type: str | None = None
     title: str | None = None
     description: str | None = None
     canonical: str | None = None
@@ -131,4 +138,12 @@ def as_value(kind: type[Value], said: Any) -> Value:
 
 
 def _page_fields(said: dict[str, Any]) -> dict[str, Any]:
-    return {"final_url": said.get("url", ""), **said, "raw": said}
+    """A page's fields, with those of its card, which is what it says of itself."""
+    card = said.get("card")
+    own = {name: value for name, value in said.items() if value is not None}
+    return {
+        "final_url": said.get("url", ""),
+        **(card if isinstance(card, dict) else {}),
+        **own,
+        "raw": said,
+    }
