@@ -66,6 +66,9 @@ class Arrivals:
 
     def commit_point(self, now: float) -> None: ...
 
+    def commit_due(self) -> float | None:
+        return None
+
     @property
     def is_behind(self) -> bool:
         return self._unfinished >= MAX_WAITING or self._bytes >= MAX_BYTES

@@ -11,7 +11,7 @@ import math
 import random
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 
 from crawl.clock import Clock
@@ -20,6 +20,8 @@ from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.drivers.threaded import ThreadedDriver
 from crawl.fetcher.engine.engine import FetchEngine
+from crawl.fetcher.frontier.queue import ServerState
+from crawl.fetcher.frontier.queue_stats import IdleQueues
 from crawl.fetcher.values import settings
 from crawl.fetcher.values.hooks import EngineHooks, KnownServer, address_lookup, queue_keys
 from crawl.fetcher.values.item import FetchItem
@@ -54,8 +56,9 @@ class Lane:
         self._protocols = Protocols(resolved_protocols(config), config)
         politeness = Politeness.of(config)
         address_of = address_lookup(self._protocols.resolver)
+        self._key_of = queue_keys(config, address_of)
         hooks = EngineHooks(
-            key_of=queue_keys(config, address_of),
+            key_of=self._key_of,
             clock=clock,
             rng=random.Random(),
             accept_target=lambda url: (None, "left_to_the_service"),
@@ -110,7 +113,7 @@ class Lane:
         with self._lock:
             self._urls.add(url)
             self._by_host[host_of(url) or ""] += 1
-        self._driver.feed(url, datum)
+        self._driver.feed(url, datum, again=True)
 
     def ended(self, url: str) -> None:
         """To be called when what came of a URL was taken in: it may be fed again."""
@@ -122,6 +125,26 @@ class Lane:
             self._by_host[host] -= 1
             if not self._by_host[host]:
                 del self._by_host[host]
+
+    def pause_s(self, host: str) -> float:
+        """How long a host must not be asked."""
+        key, now = self._key_of(host), self._clock.monotonic()
+        return self._driver.with_engine(lambda engine: engine.pause_of(key, now))
+
+    def pauses(self) -> dict[str, ServerState]:
+        """What all servers are owed, for who asks them next."""
+        now = self._clock.monotonic()
+        return self._driver.with_engine(lambda engine: engine.pauses(now))
+
+    def keep_pauses(self, states: Iterable[ServerState]) -> None:
+        """Owes servers what another engine did that asked them before."""
+        now = self._clock.monotonic()
+        self._driver.with_engine(lambda engine: engine.keep_pauses(states, now))
+
+    def retire_idle(self, older_than_s: float) -> IdleQueues:
+        """Drops queues that had nothing to do for so long and owe no pause; statistics."""
+        now = self._clock.monotonic()
+        return self._driver.with_engine(lambda engine: engine.retire_idle(now, older_than_s))
 
     def _run(self) -> None:
         try:

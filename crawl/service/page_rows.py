@@ -16,6 +16,7 @@ from crawl.model.answer_keys import (
 )
 from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
+from crawl.rules.redirect import redirect_target
 from crawl.service.admission import Admission
 from crawl.service.values import Page, Timings
 
@@ -74,7 +75,8 @@ def page_of_record(
         return _confirmed(before, record)
     redirect, refusal = "", ""
     if status in _REDIRECTS:
-        checked = admission.check(record.redirect_to) if record.redirect_to else None
+        target = redirect_target(record.url, record.location)
+        checked = None if target is None else admission.check(target)
         redirect = "" if checked is None or checked.refusal else checked.url
         refusal = "no_target" if checked is None else checked.refusal
     signature = "" if parsed is None else parsed.signature.hex()

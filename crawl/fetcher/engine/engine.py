@@ -381,6 +381,11 @@ class FetchEngine:
 
     # what servers are owed
 
+    def pause_of(self, key: str, now: float) -> float:
+        """How many seconds a server must not be asked; 0 where it may be."""
+        until = max(self.queues.queue(key).ready_at, self.queues.closed_until(key))
+        return max(0.0, until - now)
+
     def pauses(self, now: float) -> dict[str, ServerState]:
         """What whoever asks these servers next has to know of each, by key: how long it must
         not be asked, its failures in a row, the pause that its robots.txt asks for, and why
