@@ -18,14 +18,14 @@ _decode = msgspec.msgpack.Decoder(Finished).decode
 class Answers:
     """Keeps the ends of jobs in the metadata store for a while."""
 
-    store: Store
+    rows: Store
     clock: Clock
     keep_s: float
 
-    def put(self, finished: Sequence[Finished]) -> None:
+    def store(self, finished: Sequence[Finished]) -> None:
         """Keeps them; durable when it returns."""
         expires_ms = self.clock.now_ms() + round(self.keep_s * 1000)
-        self.store.put_many(
+        self.rows.put_many(
             Space.JOBS,
             [
                 Row(each.job.encode(), packed(each), each.finished_ms, expires_ms)
@@ -33,7 +33,10 @@ class Answers:
             ],
         )
 
+    def tell(self, finished: Sequence[Finished]) -> None:
+        """Nothing: whoever wants to know asks."""
+
     def get(self, job_id: str) -> Finished | None:
         """What became of a job; None where it is on its way, or not known."""
-        (raw,) = self.store.get_many(Space.JOBS, [job_id.encode()])
+        (raw,) = self.rows.get_many(Space.JOBS, [job_id.encode()])
         return None if raw is None else _decode(raw)

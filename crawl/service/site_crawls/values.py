@@ -38,6 +38,8 @@ class CrawlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     seeds: tuple[str, ...]
     scope: ScopeWish = ScopeWish()
     limits: CrawlLimits = CrawlLimits()
+    formats: tuple[str, ...] = ("metadata",)
+    """What of its pages is shown: metadata, and markdown if wanted."""
     tags: tuple[str, ...] = ()
     priority: Priority = Priority.LOW
     owner: str = ""
