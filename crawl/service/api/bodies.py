@@ -59,7 +59,9 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     """One URL, several, or a text that has some: exactly one of the three."""
 
     url: Url | None = None
-    urls: Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)] | None = None
+    urls: Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)] | None = (
+        None
+    )
     text: Annotated[str, Meta(max_length=MAX_TEXT)] | None = None
     priority: PriorityName = "normal"
     max_age: Age | None = None
