@@ -1,74 +1,88 @@
-"""The seam between the service and its queue: jobs wait in it, durably, until they are finished.
+"""The seam between intake and fetch: a durable queue of URLs, at least once.
 
-An entry that was claimed and neither released nor finished is claimed again by whoever opens the
-queue next: every job is served at least once.
+An entry that was put is there until it is finished, whatever is killed. Whoever claims one has it
+alone until it is finished or released, or until the process ends: then it is handed out again.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
+from dataclasses import dataclass
 from typing import Protocol
 
 import msgspec
 
 
 class Entry(msgspec.Struct, frozen=True, gc=False):
-    """A job as the queue sees it."""
+    """A URL that waits to be fetched."""
 
     id: str
     url: str
-    """In normal form."""
     key: str
-    """The host: no host's entries hide another's."""
+    """The host or domain whose queue it is in."""
     priority: int
-    """0 is served first."""
+    """The class, of which the smallest number goes first."""
     not_before_ms: int
-    """By the wall clock; 0: at once."""
+    """The moment before which nobody claims it; 0 for at once."""
     payload: bytes
+    """What else belongs to it, which the queue does not look at."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueueCount:
+    """How many entries are not finished."""
+
+    waiting: Mapping[int, int]
+    """Of each priority, those that nobody has claimed, whether they may be by now or not."""
+    claimed: int
+
+    @property
+    def unfinished(self) -> int:
+        return sum(self.waiting.values()) + self.claimed
 
 
 class Queue(Protocol):
-    """A durable queue. Several threads may use it at once."""
+    """Where submissions wait. Safe for several threads; the futures are done in one of the queue's
+    own, and fail with a StorageError. None of them can be cancelled."""
 
-    def put(self, entries: Sequence[Entry]) -> Future[None]:
-        """Stores entries, in place of those of the same ids, which are claimable again then. Done
-        when they would survive the death of the machine."""
+    def put(self, entries: Sequence[Entry]) -> Future[int]:
+        """Takes the entries in: all of them, or none where it fails. Done when they are durable,
+        with the number of those that were not in the queue; an id that is in it already changes
+        nothing. From then on they can be claimed."""
         ...
 
-    def claim(self, limit: int, now_ms: int, room_of_key: Callable[[str], int]) -> Sequence[Entry]:
-        """Hands out entries that may be served now, by priority and then by age, and of each key no
-        more than there is room for. Keys take turns within a priority."""
+    def claim(
+        self,
+        limit: int,
+        now_ms: int,
+        *,
+        per_key: int | Mapping[str, int],
+        per_other_key: int = 1,
+    ) -> list[Entry]:
+        """Up to so many entries whose moment has come: those of the first priority first; among
+        its keys in turn, so that many of one do not hide the others; of each key the oldest first.
+        Of one key no more than `per_key` are claimed at a time, those of earlier calls included; a
+        mapping says it of each key, and `per_other_key` of those that it does not name."""
         ...
 
-    def next_due_ms(self) -> int | None:
-        """When the next entry that is not claimed may be served, of those that may not yet."""
+    def release(self, id: str, not_before_ms: int) -> Future[bool]:
+        """Gives a claimed entry back, to be claimed from that moment on, in its old place; whether
+        it was claimed."""
         ...
 
-    def release(self, ids: Sequence[str], not_before_ms: int = 0) -> Future[None]:
-        """Gives claimed entries back."""
+    def finish(self, ids: Sequence[str]) -> Future[int]:
+        """Takes entries out, claimed or not. Done when that is durable, with their number."""
         ...
 
-    def finish(self, ids: Sequence[str]) -> Future[None]:
-        """Forgets entries. Done when that would survive the death of the machine."""
+    def count(self) -> QueueCount:
+        """At no cost, however many there are."""
         ...
 
-    def find(self, urls: Sequence[str]) -> Mapping[str, Sequence[Entry]]:
-        """The entries of URLs, claimed or not, oldest first; URLs that have none are left out."""
-        ...
-
-    def waiting_of_priority(self, priority: int) -> int:
-        """How many entries there are of a priority, claimed or not; takes no time."""
-        ...
-
-    def waiting_of_key(self, key: str) -> int:
-        """The same of a key."""
-        ...
-
-    def check(self) -> None:
-        """Raises StorageError where it cannot be used."""
+    def contains(self, id: str) -> bool:
+        """Whether the entry is in the queue and not finished."""
         ...
 
     def close(self) -> None:
-        """Ends it in good order; nothing is lost where that does not happen."""
+        """Makes durable what was asked for before, and ends."""
         ...
