@@ -94,6 +94,9 @@ def run_virtual(
             until = next_fed[0] if until is None else min(until, next_fed[0])
         if is_over or (not under_way and until is None):
             run.seconds = clock.now
+            if is_over and next_fed is not None:  # it has been stopped, and gives them back
+                for _, url, datum in itertools.chain([next_fed], feeding):
+                    engine.add(url, datum, clock.now)
             for _, _, work, _, begun in under_way if keep else ():  # given up
                 run.sent.append(_sent(work, begun, clock.now))
             return run

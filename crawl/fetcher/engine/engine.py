@@ -438,7 +438,7 @@ class FetchEngine:
 
     def finish(self) -> None:
         """Brings out what is left when the driver has ended: redirects' targets whose requests
-        hang, and hosts that failed; of an engine that is fed, gives back pages without an answer."""
+        hang, and hosts that failed; gives back what an engine that is fed has no answer for."""
         self.follower.leave_open_targets()
         for item in list((self._open or {}).values()):
             self._tell_returned(item, self.stopped or HUNG)
