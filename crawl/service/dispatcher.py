@@ -64,18 +64,22 @@ class Dispatcher:
     def run(self) -> None:
         """Claims and feeds until it is stopped."""
         while self._wait():
-            while entries := self._queue.claim(
-                self._lane.room(), self._clock.now_ms(), self._lane.room_of_host
-            ):
+            while entries := self._claim():
                 self._feed(entries)
+
+    def _claim(self) -> Sequence[Entry]:
+        room = self._lane.room()
+        if room <= 0:
+            return ()
+        now_ms, per_host = self._clock.now_ms(), self._lane.max_per_host
+        return self._queue.claim(room, now_ms, per_key=per_host)
 
     def _wait(self) -> bool:
         with self._changed:
             if not self._is_woken and not self._is_stopped:
-                due_ms = self._queue.next_due_ms()
-                wait_s = _TICK_S
-                if due_ms is not None:
-                    wait_s = min(wait_s, max(0.0, (due_ms - self._clock.now_ms()) / 1000))
+                now_ms = self._clock.now_ms()
+                due_ms = self._queue.next_due_ms(now_ms)
+                wait_s = _TICK_S if due_ms is None else min(_TICK_S, (due_ms - now_ms) / 1000)
                 self._changed.wait(wait_s)
             self._is_woken = False
             return not self._is_stopped

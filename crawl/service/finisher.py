@@ -74,7 +74,7 @@ class _Round:
     """What follows from some answers."""
 
     queued: list[Entry] = field(default_factory=list)
-    released: dict[int, list[str]] = field(default_factory=dict)
+    released: list[str] = field(default_factory=list)
     ended: list[tuple[Job, Finished]] = field(default_factory=list)
 
 
@@ -236,7 +236,7 @@ class Finisher:
             followed.queued.append(entry_of(again, host, not_before_ms=not_before_ms))
             self._counters["tried_again"] += 1
         elif step.next is Next.LEAVE:
-            followed.released.setdefault(0, []).append(job.id)
+            followed.released.append(job.id)
         else:
             is_refused = step.next is Next.REFUSE
             finished = Finished(
@@ -255,7 +255,7 @@ class Finisher:
     def _store(self, followed: _Round) -> None:
         """Makes durable what follows, in the order that loses nothing."""
         if followed.queued:
-            self._queue.put(followed.queued).result()
+            self._queue.replace(followed.queued).result()
         finished = [each for _, each in followed.ended]
         if finished:
             self._listeners.store(finished)
@@ -264,8 +264,8 @@ class Finisher:
             for each in finished:
                 self._counters[f"ended.{each.state}"] += 1
             self._listeners.tell(finished)
-        for not_before_ms, ids in followed.released.items():
-            self._queue.release(ids, not_before_ms)
+        for job_id in followed.released:
+            self._queue.release(job_id, 0)
 
 
 def _links_of(

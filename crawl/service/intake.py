@@ -98,15 +98,15 @@ class Intake:
         urls: Sequence[str],
     ) -> tuple[list[Submitted], list[Entry]]:
         awaited = set(self._queue.find(urls))
+        waiting = self._queue.count().waiting
         new_by_priority, new_by_host = Counters(), Counters()
         submitted: list[Submitted] = []
         entries: list[Entry] = []
         for wish, each in zip(wishes, checked, strict=True):
             answer = known.get(each.url)
             load = Load(
-                self._queue.waiting_of_priority(wish.priority)
-                + new_by_priority[wish.priority.label],
-                self._queue.waiting_of_key(each.host) + new_by_host[each.host],
+                waiting.get(wish.priority, 0) + new_by_priority[wish.priority.label],
+                self._queue.unfinished_of(each.host) + new_by_host[each.host],
                 self._throughput.per_second,
             )
             decision = decide(

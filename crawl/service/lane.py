@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import random
 import threading
-from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
@@ -30,7 +29,6 @@ from crawl.fetcher.values.settings import FetchSettings
 from crawl.model.datum import CrawlDatum
 from crawl.robots.stored import StoredAnswer
 from crawl.service.arrivals import Arrivals
-from crawl.urls.parse import host_of
 
 MAX_PER_HOST = 2
 """One that is asked for and one that follows as soon as the server's pause is over; more where
@@ -79,10 +77,8 @@ class Lane:
             hang_s=config[settings.FETCHER_HANG],
             transfers=self._protocols.transfers(),
         )
-        self._max_per_host: int = max(MAX_PER_HOST, config[FETCHER_THREADS_PER_QUEUE] + 1)
-        self._lock = threading.Lock()
+        self.max_per_host: int = max(MAX_PER_HOST, config[FETCHER_THREADS_PER_QUEUE] + 1)
         self._urls: set[str] = set()
-        self._by_host: Counter[str] = Counter()
         self._thread = threading.Thread(target=self._run, name="service-lane", daemon=True)
         self.fault: BaseException | None = None
         """Why it ended before it was stopped."""
@@ -99,10 +95,6 @@ class Lane:
         """How many URLs more may be fed."""
         return MAX_URLS - len(self._urls)
 
-    def room_of_host(self, host: str) -> int:
-        """The same of a host."""
-        return self._max_per_host - self._by_host[host]
-
     def has(self, url: str) -> bool:
         """Whether a URL is in it."""
         return url in self._urls
@@ -110,21 +102,12 @@ class Lane:
     def feed(self, url: str, datum: CrawlDatum) -> None:
         """Has a URL fetched that is not in it. What comes of it comes to the arrivals: exactly one
         record, or the URL itself with the reason."""
-        with self._lock:
-            self._urls.add(url)
-            self._by_host[host_of(url) or ""] += 1
+        self._urls.add(url)
         self._driver.feed(url, datum, again=True)
 
     def ended(self, url: str) -> None:
         """To be called when what came of a URL was taken in: it may be fed again."""
-        host = host_of(url) or ""
-        with self._lock:
-            if url not in self._urls:
-                return
-            self._urls.remove(url)
-            self._by_host[host] -= 1
-            if not self._by_host[host]:
-                del self._by_host[host]
+        self._urls.discard(url)
 
     def pause_s(self, host: str) -> float:
         """How long a host must not be asked."""

@@ -55,6 +55,9 @@ class UrlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     tags: Tags | None = None
 
 
+Urls = Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)]
+
+
 class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One URL, several, or a text that has some: exactly one of the three."""
 
