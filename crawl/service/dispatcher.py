@@ -13,10 +13,12 @@ from crawl.counters import Counters
 from crawl.model.answer_keys import ETAG_KEY, LAST_MODIFIED_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
+from crawl.service.freshness import Freshness
 from crawl.service.lane import Lane
 from crawl.service.pages import Pages
 from crawl.service.queues.queue import Entry, Queue
 from crawl.service.values import Job, Page, job_of
+from crawl.urls.parse import host_of
 
 _TICK_S = 1.0
 """So often it looks although nobody woke it: a clock may have been set."""
@@ -35,6 +37,7 @@ class Dispatcher:
         clock: Clock,
         counters: Counters,
         on_known: Callable[[Page], None],
+        freshness: Freshness,
         interval_s: int,
     ) -> None:
         self._queue = queue
@@ -42,10 +45,10 @@ class Dispatcher:
         self._pages = pages
         self._clock = clock
         self._counters = counters
+        self._freshness = freshness
         self._interval_s = interval_s
         self._on_known = on_known
-        """Told of a page that answers the jobs that wait for its URL: it was fetched since they
-        came, by a service that died before it could say so."""
+        """Told of a page that answers the jobs that wait for its URL."""
         self._changed = Condition()
         self._is_woken = True
         self._is_stopped = False
@@ -87,8 +90,8 @@ class Dispatcher:
     def _feed(self, entries: Sequence[Entry]) -> None:
         jobs = [job_of(entry.payload) for entry in entries]
         for job, page in zip(jobs, self._pages.get([job.url for job in jobs]), strict=True):
-            if page is not None and answers_since(page, job):
-                self._counters["answered_by_former_service"] += 1
+            if page is not None and self._answers(page, job):
+                self._counters["answered_while_waiting"] += 1
                 self._on_known(page)
             elif not self._lane.has(job.url):  # else it waits for what is under way
                 self._lane.feed(job.url, self._datum(job, page))
@@ -113,7 +116,13 @@ class Dispatcher:
             metadata=metadata,
         )
 
-
-def answers_since(page: Page, job: Job) -> bool:
-    """Whether a page was fetched for a job, or after it came."""
-    return page.fetched_ms >= job.submitted_ms and page.status != Status.FETCH_RETRY
+    def _answers(self, page: Page, job: Job) -> bool:
+        """Whether a page was fetched since the job came, by a service that died before it could
+        say so; or is where a redirect leads, and fresh enough."""
+        if page.status == Status.FETCH_RETRY:
+            return False
+        if page.fetched_ms >= job.submitted_ms:
+            return True
+        host, max_age_s = host_of(page.url) or "", job.wish.max_age_s
+        now_ms = self._clock.now_ms()
+        return bool(job.hops) and self._freshness.is_fresh(page, host, max_age_s, now_ms)

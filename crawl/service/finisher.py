@@ -4,7 +4,7 @@
       → what follows for each job (outcomes.py)
       → parsed in a process of its own, which may hang or die
       → noted in the segment            they survive us from here on
-      → links of site crawls in the queue
+      → links of site crawls in the queue, texts in the search
       → pages in the metadata store     they can be looked up from here on
       → hops and later tries in the queue
       → answers and webhooks of the jobs that ended, stored
@@ -34,6 +34,7 @@ from crawl.service.admission import Admission
 from crawl.service.arrivals import Arrivals
 from crawl.service.intake import entry_of
 from crawl.service.lane import Lane
+from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits, Next, Step, Target, after_answer, after_return, hop_of
 from crawl.service.page_rows import ParsedPage, page_of_record, parsed_pages
 from crawl.service.pages import Pages
@@ -97,6 +98,7 @@ class Finisher:
         clock: Clock,
         counters: Counters,
         throughput: Throughput,
+        search: LiveSearch | None,
         on_room: Callable[[], None],
         pause_of: Callable[[str], float],
     ) -> None:
@@ -113,6 +115,7 @@ class Finisher:
         self._clock = clock
         self._counters = counters
         self._throughput = throughput
+        self._search = search
         self._on_room = on_room
         self._pause_of = pause_of
         self._known: list[Page] = []
@@ -144,6 +147,8 @@ class Finisher:
                 known, self._known = self._known, []
                 self._settle_known(known)
             self._roll.publish_if_due()
+            if self._search is not None:
+                self._search.commit_if_due()
             if self._is_stopped and not (records or returned):
                 break
         self._roll.publish()
@@ -159,11 +164,15 @@ class Finisher:
             page_of_record(record, parsed.get(record.url), known, segment, self._admission)
             for record, known in zip(records, before, strict=True)
         ]
-        entries = self._jobs_of(pages)
-        if links := _links_of(entries, parsed):
+        jobs = self._jobs_of(pages)
+        if links := _links_of(jobs, parsed):
             self._links.take(links)
+        if self._search is not None:
+            self._search.remove(page.url for page in pages if page.status == Status.FETCH_GONE)
+            if batch is not None:
+                self._search.add(batch)
         self._pages.put(pages)
-        self._settle(pages, entries)
+        self._settle(pages, jobs)
         self._arrivals.finished(records)
         for record in records:
             self._lane.ended(record.url)

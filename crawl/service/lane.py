@@ -91,6 +91,11 @@ class Lane:
         self._driver.stop(reason)
         self._thread.join()
 
+    @property
+    def count(self) -> int:
+        """How many URLs are in it."""
+        return len(self._urls)
+
     def room(self) -> int:
         """How many URLs more may be fed."""
         return MAX_URLS - len(self._urls)

@@ -104,11 +104,16 @@ LEASE = duration(
     minimum=0.5,
     maximum=60.0,
 )
+FOLDER = text(
+    "service.folder",
+    "",
+    "Where the service keeps its queue, its metadata and what is searched live: a folder on this"
+    " machine; empty: CRAWL_DIR/service.",
+)
 STORE = text(
     "service.store",
     "",
-    "Where metadata is kept: lmdb:FOLDER, redis://…, cassandra://…; empty: lmdb in the crawl's"
-    " folder.",
+    "Where metadata is kept: lmdb:FOLDER, redis://…, cassandra://…; empty: lmdb in service.folder.",
 )
 ANSWERS_KEPT = duration(
     "service.answers.kept",

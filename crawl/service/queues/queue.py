@@ -77,7 +77,7 @@ class Queue(Protocol):
         ...
 
     def next_due_ms(self, now_ms: int) -> int | None:
-        """When the next of the entries may be claimed that may not yet; None where there is none."""
+        """When the next entry may be claimed of those that may not yet; None where all may."""
         ...
 
     def unfinished_of(self, key: str) -> int:
