@@ -126,6 +126,7 @@ class WebhookDeliverer:
             except _STORE_FAULTS as error:
                 _LOG.warning("webhooks: the store could not be asked: %s", error)
                 self._count("store_failed")
+                self._had_lease = False  # so that all is looked for the next time
             if self._over.wait(interval):
                 return
 
@@ -215,7 +216,8 @@ class WebhookDeliverer:
                 if taken is not None:
                     return taken
                 next_ms = self._schedule.next_ms()
-                wait_ms = 1_000 if next_ms is None else next_ms - now_ms
+                is_idle = next_ms is None or not self._lease.is_held
+                wait_ms = 1_000 if is_idle or next_ms is None else next_ms - now_ms
                 self._changed.wait(min(1.0, max(0.005, wait_ms / 1000)))
             return None
 
@@ -237,7 +239,7 @@ class WebhookDeliverer:
             self._bury(delivery, DeathReason.PAUSED)
             return None
         if not self._lease.is_held:
-            return None
+            return delivery
         outcome = self._sender.send(webhook, delivery)
         if outcome.result is SendResult.STOPPED:
             return delivery

@@ -1,4 +1,4 @@
-"""A lease: of all processes with one store, one does the work, until it says nothing for a while."""
+"""A lease: of all processes with one store one does the work, until it is silent for a while."""
 
 from __future__ import annotations
 

@@ -81,6 +81,9 @@ class CurlSender:
         self._clock = clock
         self._of_thread = threading.local()
         self._is_stopped = threading.Event()
+        folder = ssl.get_default_verify_paths().capath
+        has_any = folder and any(Path(folder).glob("*.0"))
+        self._ca_folder = folder if has_any else ""
 
     def send(self, webhook: Webhook, delivery: Delivery) -> SendOutcome:
         try:
@@ -163,9 +166,8 @@ class CurlSender:
         curl.setopt(pycurl.TIMEOUT_MS, _milliseconds(settings.timeout_s))
         curl.setopt(pycurl.SSL_VERIFYPEER, 1)
         curl.setopt(pycurl.SSL_VERIFYHOST, 2)
-        folder = ssl.get_default_verify_paths().capath
-        if folder and any(Path(folder).glob("*.0")):
-            curl.setopt(pycurl.CAPATH, folder)
+        if self._ca_folder:
+            curl.setopt(pycurl.CAPATH, self._ca_folder)
             curl.unsetopt(pycurl.CAINFO)
         else:
             curl.setopt(pycurl.CAINFO, certifi.where())
@@ -190,7 +192,9 @@ class _Answer:
         self._head_bytes += len(line)
         if self._head_bytes > _MAX_HEAD:
             return _STOP
-        if line.startswith(b"HTTP/") and not self.is_whole_head:
+        if self.is_whole_head:
+            return None  # a trailer
+        if line.startswith(b"HTTP/"):
             code = line.split(b" ", 2)[1:2]
             self.status = int(code[0]) if code and code[0].strip().isdigit() else 0
         elif not line.strip():
