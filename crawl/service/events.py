@@ -181,7 +181,8 @@ class EventBus:
         self._epoch = epoch
         self._buffer = buffer
         self._most_listeners = most_listeners
-        self._lock = threading.Lock()
+        # a listener whose loop is found closed while it is told of an event is forgotten at once
+        self._lock = threading.RLock()
         self._sequence = 0
         self._ring: deque[Event] = deque(maxlen=ring)
         self._listeners: dict[Listener, None] = {}
@@ -239,5 +240,5 @@ class EventBus:
                 listener.offer(event)
 
     def _forget(self, listener: Listener) -> None:
-        # without the lock, which publish holds when it finds that a listener's loop is closed
-        self._listeners.pop(listener, None)
+        with self._lock:
+            self._listeners.pop(listener, None)

@@ -9,13 +9,13 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from crawl.printable import without_controls
 from crawl.service.events import Event, Lagged
 
 CONTENT_TYPE: Final = "text/event-stream"
 KEEP_ALIVE: Final = b":\n\n"
 """A comment, to be sent now and then: proxies close what is silent."""
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_CONTROLS = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _NAME = re.compile(r"[A-Za-z0-9_.-]{1,64}", re.ASCII)
 
 
@@ -35,8 +35,13 @@ def sse_frame(name: str, data: str, event_id: str = "") -> bytes:
         raise ValueError(f"no id of an event: {event_id[:100]!r}")
     lines = [f"id: {event_id}"] if event_id else []
     lines.append(f"event: {name}")
-    lines += [f"data: {without_controls(line)}" for line in _LINE_END.split(data)]
-    return ("\n".join(lines) + "\n\n").encode("utf-8", "replace")
+    lines += [f"data: {_CONTROLS.sub(_escape, line)}" for line in _LINE_END.split(data)]
+    return ("\n".join(lines) + "\n\n").encode()
+
+
+def _escape(match: re.Match[str]) -> str:
+    """As JSON writes it, so that data which is JSON keeps its value."""
+    return f"\\u{ord(match[0]):04x}"
 
 
 def retry_frame(seconds: float) -> bytes:
