@@ -9,7 +9,7 @@
     | is outside of the scope of its site crawl        | refuse: out_of_scope |
     | is known, and that is fresh enough               | answer |
     | is on its way already                            | join |
-    | too many jobs of its domain wait                 | overload: domain_busy |
+    | too many jobs of its host wait                   | overload: host_busy |
     | too many jobs of its priority wait               | overload: busy |
     | else                                             | fetch |
 
@@ -56,8 +56,8 @@ class Load:
 
     of_priority: int = 0
     """Jobs of the wish's priority."""
-    of_domain: int = 0
-    """Jobs of its domain, those of site crawls aside."""
+    of_host: int = 0
+    """Jobs of its host."""
     per_second: float = 0.0
     """How many jobs ended in each of the last seconds."""
 
@@ -104,9 +104,9 @@ def decide(
         return Decision(Action.ANSWER, page=page)
     if is_in_flight:
         return Decision(Action.JOIN)
-    bound = policy.bounds.of_domain
-    if not wish.crawl and load.of_domain >= bound:
-        return _overload("domain_busy", load.of_domain - bound, load)
+    bound = policy.bounds.of_host
+    if not wish.crawl and load.of_host >= bound:
+        return _overload("host_busy", load.of_host - bound, load)
     bound = policy.bounds.of_priority(wish.priority)
     if load.of_priority >= bound:
         return _overload("busy", load.of_priority - bound, load)

@@ -38,10 +38,10 @@ QUEUE_LOW = integer(
     unit="URLs",
     minimum=1,
 )
-QUEUE_DOMAIN = integer(
-    "service.queue.domain",
+QUEUE_HOST = integer(
+    "service.queue.host",
     20_000,
-    "Jobs of one domain that may wait beside those of site crawls, whatever their priority.",
+    "Jobs of one host that may wait; those of site crawls are not bound by it.",
     unit="URLs",
     minimum=1,
 )
@@ -104,11 +104,16 @@ LEASE = duration(
     minimum=0.5,
     maximum=60.0,
 )
+FOLDER = text(
+    "service.folder",
+    "",
+    "Where the service keeps its queue, its metadata and what is searched live: a folder on this"
+    " machine; empty: CRAWL_DIR/service.",
+)
 STORE = text(
     "service.store",
     "",
-    "Where metadata is kept: lmdb:FOLDER, redis://…, cassandra://…; empty: lmdb in the crawl's"
-    " folder.",
+    "Where metadata is kept: lmdb:FOLDER, redis://…, cassandra://…; empty: lmdb in service.folder.",
 )
 ANSWERS_KEPT = duration(
     "service.answers.kept",
@@ -129,12 +134,12 @@ class QueueBounds:
     """How many jobs may wait."""
 
     by_priority: tuple[int, int, int]
-    of_domain: int
+    of_host: int
 
     @classmethod
     def of(cls, config: Config) -> QueueBounds:
         return cls(
-            (config[QUEUE_HIGH], config[QUEUE_NORMAL], config[QUEUE_LOW]), config[QUEUE_DOMAIN]
+            (config[QUEUE_HIGH], config[QUEUE_NORMAL], config[QUEUE_LOW]), config[QUEUE_HOST]
         )
 
     def of_priority(self, priority: Priority) -> int:

@@ -8,7 +8,8 @@ memory alone: after a death all that is not finished is there to be claimed agai
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from pathlib import Path
@@ -33,6 +34,7 @@ CREATE TABLE entries (
     payload BLOB NOT NULL
 )
 """
+_INDEX = "CREATE INDEX entries_url ON entries (url)"
 _GROUP = 1000
 """Wishes in a transaction."""
 _VARIABLES = 500
@@ -70,6 +72,8 @@ class EmbeddedQueue:
         self._reading = Lock()
         self._waiting = Waiting()
         self._claimed: dict[int, tuple[int, str]] = {}
+        self._unfinished: Counter[str] = Counter()
+        """Entries by key."""
         self._wishes: SimpleQueue[_Wish[object] | None] = SimpleQueue()
         self._is_closed = False
         try:
@@ -97,32 +101,71 @@ class EmbeddedQueue:
 
         def write(connection: sqlite3.Connection) -> None:
             added.clear()  # of a try that failed
-            for entry in rows:
-                number = self._next_number
-                cursor = connection.execute(
-                    "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
-                    (
-                        number,
-                        entry.id,
-                        entry.url,
-                        entry.key,
-                        entry.priority,
-                        entry.not_before_ms,
-                        entry.payload,
-                    ),
-                )
-                if cursor.rowcount == 1:
-                    # numbers of a try that failed are not given again
-                    self._next_number += 1
-                    added.append((number, entry))
+            added.extend(self._inserted(connection, rows))
 
         def settle() -> int:
             with self._lock:
                 for number, each in added:
-                    self._waiting.add(number, each.priority, each.key, each.not_before_ms)
+                    self._add(number, each.priority, each.key, each.not_before_ms)
             return len(added)
 
         return self._wish(_Wish(write, settle))
+
+    def replace(self, entries: Sequence[Entry]) -> Future[int]:
+        rows = list(entries)
+        for entry in rows:
+            _check(entry)
+        removed: _Places = []
+        added: list[tuple[int, Entry]] = []
+
+        def write(connection: sqlite3.Connection) -> None:
+            removed.clear()
+            added.clear()
+            removed.extend(_places_of(connection, [entry.id for entry in rows]))
+            numbers = [(number,) for number, _, _ in removed]
+            present = {
+                id
+                for (number,) in numbers
+                for (id,) in connection.execute(
+                    "SELECT id FROM entries WHERE number = ?", (number,)
+                )
+            }
+            connection.executemany("DELETE FROM entries WHERE number = ?", numbers)
+            added.extend(self._inserted(connection, [row for row in rows if row.id in present]))
+
+        def settle() -> int:
+            with self._lock:
+                self._remove(removed)
+                for number, each in added:
+                    self._add(number, each.priority, each.key, each.not_before_ms)
+            return len(added)
+
+        return self._wish(_Wish(write, settle))
+
+    def find(self, urls: Sequence[str]) -> dict[str, list[Entry]]:
+        found: dict[str, list[Entry]] = {}
+        try:
+            with self._reading:
+                self._check_open()
+                for part in _parts(list(dict.fromkeys(urls))):
+                    for row in self._reader.execute(
+                        "SELECT id, url, key, priority, not_before_ms, payload FROM entries"
+                        f" WHERE url IN ({_marks(part)}) ORDER BY number",
+                        part,
+                    ):
+                        entry = Entry(*row)
+                        found.setdefault(entry.url, []).append(entry)
+        except sqlite3.Error as error:
+            raise self._fault(error) from error
+        return found
+
+    def next_due_ms(self, now_ms: int) -> int | None:
+        with self._lock:
+            return self._waiting.next_due_ms(now_ms)
+
+    def unfinished_of(self, key: str) -> int:
+        with self._lock:
+            return self._unfinished[key]
 
     def claim(
         self,
@@ -187,11 +230,7 @@ class EmbeddedQueue:
 
         def settle() -> int:
             with self._lock:
-                for number, priority, key in removed:
-                    if self._claimed.pop(number, None) is not None:
-                        self._waiting.give_back(key)
-                    else:
-                        self._waiting.remove(number, priority)
+                self._remove(removed)
             return len(removed)
 
         return self._wish(_Wish(write, settle))
@@ -235,6 +274,7 @@ class EmbeddedQueue:
         if not layout:
             self._writer.execute("BEGIN IMMEDIATE")
             self._writer.execute(_TABLE)
+            self._writer.execute(_INDEX)
             self._writer.execute(f"PRAGMA user_version = {_LAYOUT}")
             self._writer.execute("COMMIT")
         elif layout != _LAYOUT:
@@ -243,9 +283,46 @@ class EmbeddedQueue:
         for number, priority, key, not_before_ms in self._writer.execute(
             "SELECT number, priority, key, not_before_ms FROM entries ORDER BY number"
         ):
-            self._waiting.add(number, priority, key, not_before_ms)
+            self._add(number, priority, key, not_before_ms)
             last = number
         return last + 1
+
+    def _inserted(
+        self, connection: sqlite3.Connection, rows: Iterable[Entry]
+    ) -> Iterator[tuple[int, Entry]]:
+        """Inserts those that are not there; with their numbers."""
+        for entry in rows:
+            number = self._next_number
+            cursor = connection.execute(
+                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO NOTHING",
+                (
+                    number,
+                    entry.id,
+                    entry.url,
+                    entry.key,
+                    entry.priority,
+                    entry.not_before_ms,
+                    entry.payload,
+                ),
+            )
+            if cursor.rowcount == 1:
+                # numbers of a try that failed are not given again
+                self._next_number += 1
+                yield number, entry
+
+    def _add(self, number: int, priority: int, key: str, not_before_ms: int) -> None:
+        self._waiting.add(number, priority, key, not_before_ms)
+        self._unfinished[key] += 1
+
+    def _remove(self, places: _Places) -> None:
+        for number, priority, key in places:
+            if self._claimed.pop(number, None) is not None:
+                self._waiting.give_back(key)
+            else:
+                self._waiting.remove(number, priority)
+            self._unfinished[key] -= 1
+            if not self._unfinished[key]:
+                del self._unfinished[key]
 
     def _entries(self, numbers: Sequence[int]) -> dict[int, Entry]:
         found: dict[int, Entry] = {}

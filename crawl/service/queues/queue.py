@@ -66,6 +66,24 @@ class Queue(Protocol):
         mapping says it of each key, and `per_other_key` of those that it does not name."""
         ...
 
+    def replace(self, entries: Sequence[Entry]) -> Future[int]:
+        """Puts entries in the place of those of the same ids, claimed or not, to be claimed anew;
+        those that are not in the queue any more are left out. Done when it is durable, with the
+        number of those that were replaced."""
+        ...
+
+    def find(self, urls: Sequence[str]) -> dict[str, list[Entry]]:
+        """The entries of each URL, claimed or not, oldest first; without URLs that have none."""
+        ...
+
+    def next_due_ms(self, now_ms: int) -> int | None:
+        """When the next entry may be claimed of those that may not yet; None where all may."""
+        ...
+
+    def unfinished_of(self, key: str) -> int:
+        """How many entries of a key are not finished; at no cost."""
+        ...
+
     def release(self, id: str, not_before_ms: int) -> Future[bool]:
         """Gives a claimed entry back, to be claimed from that moment on, in its old place; whether
         it was claimed."""

@@ -89,6 +89,11 @@ class Waiting:
                 break
         return taken
 
+    def next_due_ms(self, now_ms: int) -> int | None:
+        """The next moment after this one at which an entry may be claimed."""
+        self._wake(now_ms)
+        return self._delayed[0][0] if self._delayed else None
+
     def give_back(self, key: str) -> None:
         """One of the key is no longer claimed."""
         left = self._claimed[key] - 1
