@@ -4,10 +4,11 @@ import pytest
 
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.service.event_filter import EventFilter
 from crawl.service.stores.store import Space
 from crawl.service.webhooks.endpoint import EndpointRefused, EndpointRules
 from crawl.service.webhooks.registrations import Registrations
-from crawl.service.webhooks.values import EventFilter, PauseReason, WebhookEvent
+from crawl.service.webhooks.values import PauseReason, WebhookEvent
 from tests.service.stores_in_memory import MemoryStore, SetClock
 
 ADDRESSES = {
