@@ -7,17 +7,17 @@ from tests.service.stores_in_memory import MemoryStore, SetClock
 def test_one_at_a_time_until_it_is_silent() -> None:
     store, clock = MemoryStore(), SetClock()
     first, second = (Lease(store, clock, "work", 10) for _ in range(2))
-    assert not first.is_held
+    assert not first.is_held()
     assert first.hold()
     assert not second.hold()
     clock.move(7)
-    assert first.is_held
+    assert first.is_held()
     assert first.hold()
     clock.move(7)
     assert not second.hold()
     clock.move(4)
     assert second.hold()
-    assert second.is_held
+    assert second.is_held()
 
 
 def test_a_process_that_was_stopped_does_not_go_on() -> None:
@@ -25,11 +25,11 @@ def test_a_process_that_was_stopped_does_not_go_on() -> None:
     stopped, other = (Lease(store, clock, "work", 10) for _ in range(2))
     assert stopped.hold()
     clock.move(60)
-    assert not stopped.is_held  # before it has asked anybody
+    assert not stopped.is_held()  # before it has asked anybody
     assert other.hold()
     assert not stopped.hold()
-    assert not stopped.is_held
-    assert other.is_held
+    assert not stopped.is_held()
+    assert other.is_held()
 
 
 def test_released_it_is_free_at_once_and_only_by_its_holder() -> None:
@@ -40,7 +40,7 @@ def test_released_it_is_free_at_once_and_only_by_its_holder() -> None:
     second.release()
     assert not second.hold()
     first.release()
-    assert not first.is_held
+    assert not first.is_held()
     assert second.hold()
 
 
