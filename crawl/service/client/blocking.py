@@ -36,8 +36,9 @@ def connect(address: str, *, key: str | None = None, timeout: float | str = 30.0
 
     >>> service = crawl.connect("http://127.0.0.1:8199")
 
-    Then `service.fetch("https://example.org/")` is a page. `timeout` is what one call may take with all its attempts: a service that says 429 or 503 is
-    asked again when it wants to be, unless that would be too late.
+    Then `service.fetch("https://example.org/")` is a page. `timeout` is what one call may take
+    with all its attempts: a service that says 429 or 503 is asked again when it wants to be,
+    unless that would be too late.
     """
     return Client(address, key=key, timeout=timeout)
 
