@@ -297,8 +297,8 @@ def test_a_web_that_fails_in_every_way(tmp_path: Path) -> None:
 
 
 def run(port: int, out: Path, *options: str) -> tuple[int, Any]:
-    """The benchmark itself against a service that fetches nothing."""
-    command = [sys.executable, str(BENCH / "realtime.py"), "--no-web", "--json", str(out)]
+    """The benchmark itself against another service."""
+    command = [sys.executable, str(BENCH / "realtime.py"), "--json", str(out)]
     command += ["--service", f"http://127.0.0.1:{port}", "--seconds", "2", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert "Traceback" not in done.stderr, done.stderr
@@ -309,7 +309,9 @@ def run(port: int, out: Path, *options: str) -> tuple[int, Any]:
 @pytest.mark.slow(seconds=10)
 def test_a_service_that_loses_nothing_passes(tmp_path: Path) -> None:
     with bench.processes.process_with_port("realtime_stand_in.py") as (port, _):
-        code, told = run(port, tmp_path / "out.json", "--rate", "100", "--lookups", "500")
+        code, told = run(
+            port, tmp_path / "out.json", "--rate", "100", "--lookups", "500", "--no-web"
+        )
     assert code == 0
     assert told["submitted"] == told["finished"] == 200
     assert told["rows"]["queryable"]["count"] == 200
@@ -321,8 +323,31 @@ def test_a_service_that_loses_nothing_passes(tmp_path: Path) -> None:
 @pytest.mark.slow(seconds=10)
 def test_a_service_that_loses_some_is_found_out(tmp_path: Path) -> None:
     with bench.processes.process_with_port("realtime_stand_in.py", "--lose", "0.2") as (port, _):
-        options = ("--rate", "100", "--lookups", "0", "--grace", "1")
+        options = ("--rate", "100", "--lookups", "0", "--grace", "1", "--no-web")
         code, told = run(port, tmp_path / "out.json", *options)
     assert code == 1
     assert told["lost_count"] > 10
     assert told["lost_count"] + told["finished"] == told["submitted"] == 200
+
+
+@pytest.mark.slow(seconds=20)
+def test_who_fetches_politely_passes_and_who_does_not_fails(tmp_path: Path) -> None:
+    with bench.processes.process_with_port("realtime_stand_in.py", "--fetch", "--delay", "0.3") as (
+        port,
+        _,
+    ):
+        options = ("--rate", "50", "--lookups", "0", "--domains", "20")
+        polite = run(port, tmp_path / "polite.json", *options, "--delay", "0.3")
+        rude = run(port, tmp_path / "rude.json", *options, "--delay", "3", "--seed", "2")
+    code, told = polite
+    assert code == 0
+    assert told["submitted"] == told["finished"] == 100
+    assert not any(told["violations"].values())
+    assert told["requests"] > 100
+    rows = told["rows"]
+    assert 70 < rows["own"]["count"] == rows["web"]["count"] <= 100
+    assert rows["web"]["p50"] > 0.05
+    code, told = rude
+    assert code == 1
+    assert told["violations"]["too_soon"] > 10
+    assert told["violations"]["at_once"] == told["violations"]["forbidden"] == 0
