@@ -35,10 +35,12 @@ Item = TypeVar("Item")
 def connect_async(
     address: str, *, key: str | None = None, timeout: float | str = 30.0
 ) -> AsyncClient:
-    """As `connect`, with methods to be awaited.
+    """As `connect`, with methods to be awaited, and streams for `async for`.
 
-    >>> async with crawl.connect_async("http://127.0.0.1:8199") as service:
-    ...     page = await service.fetch("https://example.org/")
+    >>> service = crawl.connect_async("http://127.0.0.1:8199")
+
+    Then `await service.fetch("https://example.org/")` is a page; `await service.aclose()`, or
+    `async with service`, closes its connections.
     """
     return AsyncClient(address, key=key, timeout=timeout)
 
@@ -122,6 +124,7 @@ class AsyncClient:
         return await self._run(ask(requests.url(url), self._around))
 
     async def job(self, job_id: str) -> Job:
+        """What became of a job so far."""
         return await self._run(ask(requests.job(job_id), self._around))
 
     async def wait(
@@ -132,6 +135,7 @@ class AsyncClient:
         return await self._run(calls.wait_for(jobs, self._around, seconds))
 
     async def search(self, query: str, limit: int = 10) -> list[SearchHit]:
+        """Pages that have the words of a query, the best first."""
         return await self._run(ask(requests.search(query, limit), self._around))
 
     def events(self, last_id: str | None = None) -> AsyncGenerator[Finished, None]:
@@ -248,6 +252,7 @@ class AsyncSiteCrawl:
         return f"<AsyncSiteCrawl {self.id}>"
 
     async def status(self) -> CrawlStatus:
+        """How far it has come."""
         return await self._client._run(ask(requests.crawl_status(self.id), self._client._around))
 
     async def cancel(self) -> None:

@@ -32,13 +32,13 @@ Item = TypeVar("Item")
 
 
 def connect(address: str, *, key: str | None = None, timeout: float | str = 30.0) -> Client:
-    """A client of the service at an address; nothing is asked yet.
+    """A client of the service (`crawl serve`) at an address; nothing is asked yet.
 
     >>> service = crawl.connect("http://127.0.0.1:8199")
-    >>> service.fetch("https://example.org/").title
 
-    `timeout` is what one call may take with all its attempts: a service that says 429 or 503 is
-    asked again when it wants to be, unless that would be too late.
+    Then `service.fetch("https://example.org/")` is a page. `timeout` is what one call may take
+    with all its attempts: a service that says 429 or 503 is asked again when it wants to be,
+    unless that would be too late.
     """
     return Client(address, key=key, timeout=timeout)
 
@@ -116,6 +116,7 @@ class Client:
         return self._run(ask(requests.url(url), self._around))
 
     def job(self, job_id: str) -> Job:
+        """What became of a job so far."""
         return self._run(ask(requests.job(job_id), self._around))
 
     def wait(self, jobs: Job | str | Iterable[Job | str], timeout: float | str = 60.0) -> list[Job]:
@@ -123,6 +124,7 @@ class Client:
         return self._run(calls.wait_for(jobs, self._around, as_seconds(timeout, "timeout")))
 
     def search(self, query: str, limit: int = 10) -> list[SearchHit]:
+        """Pages that have the words of a query, the best first."""
         return self._run(ask(requests.search(query, limit), self._around))
 
     def events(self, last_id: str | None = None) -> Generator[Finished, None, None]:
@@ -219,6 +221,7 @@ class SiteCrawl:
         return f"<SiteCrawl {self.id}>"
 
     def status(self) -> CrawlStatus:
+        """How far it has come."""
         return self._client._run(ask(requests.crawl_status(self.id), self._client._around))
 
     def cancel(self) -> None:
