@@ -47,12 +47,14 @@ from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
 from crawl.service.site_crawls.ledger import Ledger
+from crawl.service.stage_times import StageTimes
 from crawl.service.stores.opening import open_store
 from crawl.service.stores.store import Store
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished
 from crawl.service.waiters import Waiters
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.telemetry.meter import Meter
 
 _CARE_S = 1.0
 _PARSE_PLUGIN = "card"
@@ -86,6 +88,7 @@ class Service:
         self.config = config
         self.clock = clock
         self.counters = Counters()
+        self.meter = Meter()
         self._stack = ExitStack()
         self._fault: BaseException | None = None
         self._stopping = threading.Event()
@@ -104,7 +107,7 @@ class Service:
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
         self.waiters = Waiters()
         freshness = Freshness.of(config)
-        admission = Admission.of(config, self.counters)
+        self.admission = admission = Admission.of(config, self.counters)
         throughput = Throughput(clock)
         ids = JobIds(clock)
         self._throughput = throughput
@@ -159,6 +162,7 @@ class Service:
             clock=clock,
             counters=self.counters,
             throughput=throughput,
+            stages=StageTimes(self.meter),
             search=self.search,
             on_room=self._dispatcher.wake,
             pause_of=self._lane.pause_s,
