@@ -194,7 +194,17 @@ class Service:
             thread.join()
         self._robots.flush()
         self.crawls.save()
+        self.last_stats = self.stats()
         self._stack.close()
+
+    def close(self) -> None:
+        """Lets go of what was opened, where it was never started."""
+        self._stack.close()
+
+    def require_running(self) -> None:
+        """Raises why it has ended by itself."""
+        if self.fault is not None:
+            raise StorageError(f"the service has ended: {self.fault}") from self.fault
 
     def wait_for(self, job_id: str) -> Future[Finished]:
         """The end of a job, which may have come already."""
@@ -206,9 +216,7 @@ class Service:
 
     def check(self) -> None:
         """Raises what keeps it from working."""
-        fault = self._fault or self._lane.fault
-        if fault is not None:
-            raise StorageError(f"the service has ended: {fault}") from fault
+        self.require_running()
         self.store.check()
         self.queue.count()
 

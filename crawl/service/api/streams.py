@@ -17,11 +17,11 @@ from crawl.service import views
 from crawl.service.access import Caller
 from crawl.service.api.gate import Refused
 from crawl.service.api.handlers import Handlers
+from crawl.service.event_filter import EventFilter
 from crawl.service.events import EventBus, TooManyListeners, parse_event_id
 from crawl.service.site_crawls.values import SiteCrawl
 from crawl.service.sse import CONTENT_TYPE, KEEP_ALIVE, retry_frame, sse_bytes, sse_frame
 from crawl.service.values import Finished, as_json
-from crawl.service.webhooks.values import EventFilter
 
 _KEEP_ALIVE_S = 15.0
 _POLL_S = 0.25

@@ -14,10 +14,11 @@ from crawl.service.access import Caller
 from crawl.service.api.bodies import Tags, Url, read_body
 from crawl.service.api.gate import Refused, json_response
 from crawl.service.api.handlers import Handlers
+from crawl.service.event_filter import EventFilter
 from crawl.service.notifier import FINISHED
 from crawl.service.scope import Scope
 from crawl.service.webhooks.assembly import Webhooks
-from crawl.service.webhooks.values import EventFilter, Webhook
+from crawl.service.webhooks.values import Webhook
 
 _MAX_LETTERS = 100
 
