@@ -118,6 +118,26 @@ class _Machine(RuleBasedStateMachine):
         for id in there:
             del self.model.known[id]
 
+    @rule(ids=strategies.lists(_IDS, max_size=3, unique=True), key=_KEYS, moment=_MOMENTS)
+    def replace(self, ids: list[str], key: str, moment: int) -> None:
+        there = [id for id in ids if id in self.model.known]
+        entries = [Entry(id, f"http://{key}/new", key, 1, moment, b"new") for id in ids]
+        assert self.queue.replace(entries).result(60) == len(there)
+        for entry in entries:
+            if entry.id in there:
+                self.model.last += 1
+                self.model.known[entry.id] = _Known(self.model.last, entry)
+
+    @rule(keys=strategies.lists(_KEYS, max_size=3))
+    def find(self, keys: list[str]) -> None:
+        urls = [f"http://{key}/{name}" for key in keys for name in ("", "new", "missing")]
+        known = sorted(self.model.known.values(), key=lambda each: each.number)
+        expected: dict[str, list[Entry]] = {}
+        for each in known:
+            if each.entry.url in urls:
+                expected.setdefault(each.entry.url, []).append(each.entry)
+        assert self.queue.find(urls) == expected
+
     @rule()
     def wait(self) -> None:
         self.now_ms += 1
@@ -136,6 +156,17 @@ class _Machine(RuleBasedStateMachine):
         known = self.model.known.values()
         assert count.waiting == Counter(e.entry.priority for e in known if not e.is_claimed)
         assert count.claimed == sum(each.is_claimed for each in known)
+        for key in "abc":
+            assert self.queue.unfinished_of(key) == sum(e.entry.key == key for e in known)
+        delayed = [
+            each.entry.not_before_ms
+            for each in known
+            if not each.is_claimed and each.entry.not_before_ms > self.now_ms
+        ]
+        # one that was removed since may be the next, and is then found to be gone
+        next_due_ms = self.queue.next_due_ms(self.now_ms)
+        assert next_due_ms is None or next_due_ms > self.now_ms
+        assert not delayed or (next_due_ms is not None and next_due_ms <= min(delayed))
 
     def teardown(self) -> None:
         self.queue.close()
