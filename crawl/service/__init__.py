@@ -1,1 +1,1 @@
-"""The realtime lane: a service that takes URLs as they appear, and answers for their pages."""
+"""The realtime lane: a URL in, its page known, within seconds, by the engine of the batch crawl."""

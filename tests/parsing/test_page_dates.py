@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from crawl.parsing.page_dates import modified_of, published_of
 from crawl.parsing.text.dates import normalized_date
-from crawl.phases.export.tasks.published import published_of
 
 URL = "http://a.test/story"
 NOW = 1_790_000_000_000  # in September 2026
@@ -159,3 +159,22 @@ def test_json_that_does_harm(text: str) -> None:
 
 def test_a_page_of_marks_is_looked_at_for_a_while() -> None:
     assert published("published " * 100_000) is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "markup", "date"),
+    [
+        ({"json-ld": '[{"dateModified": "2026-02-03", "datePublished": "2026-01-02"}]'}, "", True),
+        ({"article:modified_time": "2026-02-03"}, "", True),
+        ({"og:updated_time": "2026-02-03"}, "", True),
+        ({"dcterms.modified": "2026-02-03"}, "", True),
+        ({}, "<time class=updated datetime=2026-02-03>", True),
+        ({}, "<time class='entry-date published updated' datetime=2026-02-03>", True),
+        ({}, "<span itemprop='dateModified'>February 3, 2026</span>", True),
+        ({}, "<time class=published datetime=2026-02-03>", False),
+        ({"article:published_time": "2026-02-03"}, "", False),
+        ({}, "<p>updated <b>2026-02-03", False),
+    ],
+)
+def test_when_a_page_was_changed(metadata: dict[str, str], markup: str, date: bool) -> None:
+    assert modified_of(metadata, markup.encode(), NOW) == ("2026-02-03" if date else None)
