@@ -25,6 +25,7 @@ from crawl.service.client.effects import (
 )
 from crawl.service.client.requests import Answer
 from crawl.service.client.results import CrawlStatus, Finished, Job, Page, SearchHit
+from crawl.service.client.streams import Missed, log_missed
 from crawl.service.client.transport import HttpTransport
 
 Result = TypeVar("Result")
@@ -103,7 +104,8 @@ class Client:
         max_age: float | str | None = None,
         tags: Iterable[str] | None = None,
     ) -> list[Job]:
-        """A job for each URL, or for each URL of a text; what is refused has its reason."""
+        """A job for each URL, or for each URL of a text; what is refused has its reason. All go
+        in one request, for which a service has a bound."""
         options: dict[str, Any] = {"priority": priority, "max_age": max_age, "tags": tags}
         return self._run(calls.submit(urls, self._around, text=text, **options))
 
@@ -127,16 +129,20 @@ class Client:
         """Pages that have the words of a query, the best first."""
         return self._run(ask(requests.search(query, limit), self._around))
 
-    def events(self, last_id: str | None = None) -> Generator[Finished, None, None]:
+    def events(
+        self, last_id: str | None = None, *, on_missed: Missed = log_missed
+    ) -> Generator[Finished, None, None]:
         """Every URL that is finished, from now on or after the event `last_id`. It goes on where
-        a connection breaks, and fails where the service is away for longer than the time-out."""
-        return self._iterate(streams.finished_urls(self._around, last_id or ""))
+        a connection breaks, and fails where the service is away for longer than the time-out. A
+        listener that is too slow misses events; `on_missed` is told how many."""
+        return self._iterate(streams.finished_urls(self._around, last_id or "", on_missed))
 
     def crawl_site(
         self,
         seeds: str | Iterable[str],
         *,
         hosts: Iterable[str] | None = None,
+        domains: Iterable[str] | None = None,
         prefix: str | None = None,
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
@@ -150,7 +156,7 @@ class Client:
             ask(
                 requests.start_crawl(
                     [seeds] if isinstance(seeds, str) else seeds,
-                    requests.scope(hosts, prefix, include, exclude),
+                    requests.scope(hosts, domains, prefix, include, exclude),
                     {"pages": pages, "depth": depth, "seconds": seconds},
                     formats,
                 ),
@@ -228,7 +234,10 @@ class SiteCrawl:
         """Ends it; what was fetched stays."""
         self._client._run(ask(requests.cancel_crawl(self.id), self._client._around))
 
-    def pages(self, last_id: str | None = None) -> Generator[Page, None, None]:
+    def pages(
+        self, last_id: str | None = None, *, on_missed: Missed = log_missed
+    ) -> Generator[Page, None, None]:
         """Its pages as they come, until it is done; it goes on where a connection breaks."""
         client = self._client
-        return client._iterate(streams.pages_of_crawl(self.id, client._around, last_id or ""))
+        stream = streams.pages_of_crawl(self.id, client._around, last_id or "", on_missed)
+        return client._iterate(stream)
