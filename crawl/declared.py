@@ -84,6 +84,6 @@ def declared_properties(faults: list[str] | None = None) -> Iterator[Property[An
     yield from properties_in(
         *(chains, politeness, settings, protocols, parsing, reader, rule_file, links, redirect),
         *(linkdb, hostdb, graph, indexing, embedded, exporting, telemetry),
-        *(service, settings_access),,
+        *(service, settings_access),
     )
     yield from plugin_properties([] if faults is None else faults)

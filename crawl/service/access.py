@@ -205,7 +205,7 @@ def check_bind(address: str, *, has_keys: bool) -> None:
     raise UsageError(
         f"{printable(address, 100) or 'an empty address'} can be reached from other machines, and"
         " there is no key: whoever reaches it could have anything fetched. Make a key first"
-        " (`crawl keys DIR make NAME --scope submit --scope fetch`), or listen on 127.0.0.1"
+        " (`crawl keys make CRAWL_DIR NAME --scope submit --scope fetch`), or listen on 127.0.0.1"
     )
 
 

@@ -22,7 +22,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
-from crawl.errors import StorageError, UsageError
+from crawl.errors import StorageError
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
@@ -41,6 +41,7 @@ from crawl.service.listeners import AllListeners, Listener
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
 from crawl.service.pages import Pages
+from crawl.service.place import folder_of, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.settings import QueueBounds
@@ -48,7 +49,6 @@ from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
 from crawl.service.site_crawls.ledger import Ledger
 from crawl.service.stage_times import StageTimes
-from crawl.service.stores.opening import open_store
 from crawl.service.stores.store import Store
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished
@@ -92,7 +92,7 @@ class Service:
         self._stack = ExitStack()
         self._fault: BaseException | None = None
         self._stopping = threading.Event()
-        self.folder = _folder_of(crawl_dir, config)
+        self.folder = folder_of(crawl_dir, config)
         with self._stack:
             self._open(further_listeners)
             self._stack = self._stack.pop_all()
@@ -101,7 +101,7 @@ class Service:
         crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
         self.queue = EmbeddedQueue(self.folder / "queue.sqlite")
         stack.callback(self.queue.close)
-        self.store = open_store(config[settings.STORE] or f"lmdb:{self.folder / 'pages'}", clock)
+        self.store = open_store_of(crawl_dir, config, clock)
         stack.callback(self.store.close)
         self.pages = Pages(self.store, self.counters)
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
@@ -256,18 +256,6 @@ class Service:
             self.crawls.end_those_out_of_time()
             retired = self._lane.retire_idle(idle_s)
             self.counters["hosts_retired"] += retired.retired
-
-
-def _folder_of(crawl_dir: CrawlDir, config: Config) -> Path:
-    named: str = config[settings.FOLDER]
-    if named:
-        return Path(named)
-    if not crawl_dir.folder.is_local():
-        raise UsageError(
-            f"{crawl_dir.address} is in a store: the service needs a folder on this machine, too"
-            " (-D service.folder=…)"
-        )
-    return Path(crawl_dir.folder.path("service"))
 
 
 def _search(crawl_dir: CrawlDir, folder: Path, config: Config, clock: Clock) -> LiveSearch | None:
