@@ -288,8 +288,8 @@ class CassandraStore:
             )
         if self._commit_log() == "periodic":
             warnings.append(
-                "servers acknowledge what is not in their commit log yet: one that is killed forgets"
-                " the last moments; set `commitlog_sync: group`"
+                "servers acknowledge what is not in their commit log yet: one that is killed"
+                " forgets the last moments; set `commitlog_sync: group`"
             )
         return StoreStats(str(self._address), warnings=tuple(warnings))
 
