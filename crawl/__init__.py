@@ -14,9 +14,9 @@ A URL's life: a seed line is injected into the CrawlDb; generate selects it into
 segment's fetch list; fetch, parse and updatedb bring back what became of it.
 The floors, lowest first: errors, clock, counters, hints, did_you_mean, masking, printable,
 version · model · config · telemetry · html · maincontent · interfaces · urls · net · robots ·
-graph · rules · planning · storage · parsing · fetcher · tables · search · synthetic · plugins,
-testing · spark (the only place that knows Spark) · driver · phases · rounds · declared · readers,
-datasets · api · cli. Imports only point down.
+graph · rules · planning · storage · parsing · fetcher · tables · search · synthetic · service ·
+plugins, testing · spark (the only place that knows Spark) · driver · phases · rounds · declared ·
+readers, datasets · api · cli. Imports only point down.
 """
 
 import sys

@@ -102,6 +102,7 @@ _OURS = (
     _reader("parsechecker", "fetch and parse a page, and show the result"),
     _reader("robotsparser", "which URLs a robots.txt allows"),
     _reader("plugin", "list the plugins and which are active"),
+    Listed("serve", "crawl.service.operation", "fetch URLs in realtime, and answer what is known"),
     Listed("testweb", "crawl.showcase.testweb", "serve a synthetic web to test settings against"),
     _reader("showproperties", "every setting and where it came from"),
 )

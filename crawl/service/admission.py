@@ -56,6 +56,12 @@ class Admission:
             return Checked(url, server.host, "out_of_scope")
         return Checked(url, server.host)
 
+    def normal_form(self, text: str) -> str | None:
+        """The URL as it is stored; None for what is none."""
+        if len(text) > MAX_URL:
+            return None
+        return self.normalizers.normalize(text.strip(), self.counters)
+
     def _is_refused_address(self, host: str, *, is_literal: bool) -> bool:
         if is_literal:
             return self.addresses.refusal(host.strip("[]")) is not None

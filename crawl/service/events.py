@@ -18,8 +18,8 @@ from typing import Final, NamedTuple
 
 from crawl.clock import Clock
 from crawl.errors import CrawlError
+from crawl.service.event_filter import EventFilter
 from crawl.service.stores.store import Space, Store
-from crawl.service.webhooks.values import EventFilter
 
 _EPOCH_KEY: Final = b"events/epoch"
 _ID = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)

@@ -40,6 +40,7 @@ from crawl.service.page_rows import ParsedPage, page_of_record, parsed_pages
 from crawl.service.pages import Pages
 from crawl.service.queues.queue import Entry, Queue
 from crawl.service.segment_roll import SegmentRoll
+from crawl.service.stage_times import StageTimes
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished, Job, JobState, Page, job_of
 from crawl.urls.parse import host_of
@@ -98,6 +99,7 @@ class Finisher:
         clock: Clock,
         counters: Counters,
         throughput: Throughput,
+        stages: StageTimes,
         search: LiveSearch | None,
         on_room: Callable[[], None],
         pause_of: Callable[[str], float],
@@ -115,6 +117,7 @@ class Finisher:
         self._clock = clock
         self._counters = counters
         self._throughput = throughput
+        self._stages = stages
         self._search = search
         self._on_room = on_room
         self._pause_of = pause_of
@@ -157,7 +160,9 @@ class Finisher:
 
     def finish(self, records: list[FetchRecord]) -> None:
         """Takes answers through all steps."""
+        begun = self._clock.monotonic()
         parsed, batch = self._parse(records)
+        is_parsed = self._clock.monotonic()
         segment = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
         before = self._pages.get([record.url for record in records])
         pages = [
@@ -172,6 +177,8 @@ class Finisher:
             if batch is not None:
                 self._search.add(batch)
         self._pages.put(pages)
+        is_stored = self._clock.monotonic()
+        self._stages.observe(records, is_parsed - begun, is_stored - is_parsed)
         self._settle(pages, jobs)
         self._arrivals.finished(records)
         for record in records:
@@ -270,6 +277,7 @@ class Finisher:
             self._listeners.store(finished)
             self._queue.finish([each.job for each in finished]).result()
             self._throughput.add(len(finished))
+            self._stages.observe_ends(finished)
             for each in finished:
                 self._counters[f"ended.{each.state}"] += 1
             self._listeners.tell(finished)

@@ -47,12 +47,14 @@ from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
 from crawl.service.site_crawls.ledger import Ledger
+from crawl.service.stage_times import StageTimes
 from crawl.service.stores.opening import open_store
 from crawl.service.stores.store import Store
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished
 from crawl.service.waiters import Waiters
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.telemetry.meter import Meter
 
 _CARE_S = 1.0
 _PARSE_PLUGIN = "card"
@@ -86,6 +88,7 @@ class Service:
         self.config = config
         self.clock = clock
         self.counters = Counters()
+        self.meter = Meter()
         self._stack = ExitStack()
         self._fault: BaseException | None = None
         self._stopping = threading.Event()
@@ -104,7 +107,7 @@ class Service:
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
         self.waiters = Waiters()
         freshness = Freshness.of(config)
-        admission = Admission.of(config, self.counters)
+        self.admission = admission = Admission.of(config, self.counters)
         throughput = Throughput(clock)
         ids = JobIds(clock)
         self._throughput = throughput
@@ -159,6 +162,7 @@ class Service:
             clock=clock,
             counters=self.counters,
             throughput=throughput,
+            stages=StageTimes(self.meter),
             search=self.search,
             on_room=self._dispatcher.wake,
             pause_of=self._lane.pause_s,
@@ -190,7 +194,17 @@ class Service:
             thread.join()
         self._robots.flush()
         self.crawls.save()
+        self.last_stats = self.stats()
         self._stack.close()
+
+    def close(self) -> None:
+        """Lets go of what was opened, where it was never started."""
+        self._stack.close()
+
+    def require_running(self) -> None:
+        """Raises why it has ended by itself."""
+        if self.fault is not None:
+            raise StorageError(f"the service has ended: {self.fault}") from self.fault
 
     def wait_for(self, job_id: str) -> Future[Finished]:
         """The end of a job, which may have come already."""
@@ -202,9 +216,7 @@ class Service:
 
     def check(self) -> None:
         """Raises what keeps it from working."""
-        fault = self._fault or self._lane.fault
-        if fault is not None:
-            raise StorageError(f"the service has ended: {fault}") from fault
+        self.require_running()
         self.store.check()
         self.queue.count()
 

@@ -110,6 +110,9 @@ FOLDER = text(
     "Where the service keeps its queue, its metadata and what is searched live: a folder on this"
     " machine; empty: CRAWL_DIR/service.",
 )
+MAX_BODY = size(
+    "service.max.body", 4 << 20, "Bytes of a request's body; larger ones are refused.", minimum=1000
+)
 STORE = text(
     "service.store",
     "",
@@ -120,12 +123,6 @@ ANSWERS_KEPT = duration(
     86_400.0,
     "For how long what became of a job can be asked for.",
     unit="s",
-)
-REPLAY = integer(
-    "service.events.replay",
-    10_000,
-    "Events that a listener who comes back can catch up on.",
-    minimum=0,
 )
 
 

@@ -24,8 +24,9 @@ class AnswerParser:
         self._on_body = on_body
         self._waiting = b""
         self._left = 0
-        """Bytes of the body or chunk that are to come; below 0: the chunk's line end alone."""
+        """Bytes of the body that are to come, or of the chunk with the line end behind it."""
         self._is_chunked = self._is_in_body = self._is_to_the_end = False
+        self._is_in_trailers = False
         self.status = 0
         self.headers: dict[str, str] = {}
         self.is_complete = False
@@ -75,6 +76,8 @@ class AnswerParser:
 
     def _read_chunk(self) -> bool:
         """Whether there may be more to read."""
+        if self._is_in_trailers:
+            return self._read_trailer()
         if self._left == 0:
             line, end, rest = self._waiting.partition(b"\r\n")
             if not end:
@@ -83,10 +86,11 @@ class AnswerParser:
                 size = int(line.partition(b";")[0], 16)
             except ValueError as error:
                 raise Broken("no chunk") from error
+            if not 0 <= size <= _MOST_BYTES:
+                raise Broken("no chunk")
             if not size:
-                self._waiting, self.is_complete = b"", True
-                return False
-            # with the line end behind it
+                self._waiting, self._is_in_trailers = rest, True
+                return self._read_trailer()
             self._waiting, self._left = rest, size + 2
             return True
         part = self._waiting[: self._left]
@@ -97,6 +101,14 @@ class AnswerParser:
         if body:
             self._on_body(body)
         return True
+
+    def _read_trailer(self) -> bool:
+        """Lines after the last chunk, to an empty one."""
+        line, end, rest = self._waiting.partition(b"\r\n")
+        if end:
+            self._waiting = rest
+            self.is_complete = not line
+        return bool(end)
 
 
 class Connection(asyncio.Protocol):

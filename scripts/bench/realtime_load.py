@@ -19,7 +19,7 @@ import msgspec
 from realtime_http import Broken, Connections
 
 _CALL_S = 30.0
-_COLLECTED_S = 0.005
+_COLLECTED_S = 0.002
 """Events of so long are looked up together."""
 _MOST_OF_A_LOOKUP = 300
 _LOOKED_UP_FOR_S = 10.0

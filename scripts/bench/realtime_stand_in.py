@@ -1,7 +1,9 @@
-"""A service that fetches nothing and answers at once, to learn what the benchmark's own load costs:
-the interface of `crawl serve`, as far as the load uses it.
+"""A service that knows no more of the interface of `crawl serve` than the load uses, to learn what
+the benchmark itself costs and measures. It fetches nothing and says after a while that it has; with
+`--fetch` it fetches as politely as it is simply done, and keeps no content.
 
     python realtime_stand_in.py [--port N] [--finish-after SECONDS] [--lose SHARE]
+    python realtime_stand_in.py --fetch --delay 0.2
 
 prints its port, and ends when its input does.
 """
@@ -13,16 +15,19 @@ import asyncio
 import os
 import random
 import threading
+from functools import partial
 from typing import Any, cast
 
 import msgspec
 from realtime_http import run_quickly
+from realtime_polite import PoliteFetcher
 
 
 class StandIn:
     """What all connections share."""
 
-    def __init__(self, finish_after_s: float, lose: float) -> None:
+    def __init__(self, finish_after_s: float, lose: float, fetcher: PoliteFetcher | None) -> None:
+        self.fetcher = fetcher
         self.finish_after_s = finish_after_s
         self.lose = lose
         self.rng = random.Random(1)
@@ -39,15 +44,21 @@ class StandIn:
             url = each if isinstance(each, str) else each["url"]
             jobs.append({"id": f"j{self.jobs}", "url": url, "state": "queued"})
         kept = [job for job in jobs if self.rng.random() >= self.lose]
-        asyncio.get_running_loop().call_later(self.finish_after_s, self._finish, kept)
+        if self.fetcher is None:
+            asyncio.get_running_loop().call_later(self.finish_after_s, self._finish, kept)
+            return jobs
+        for job in kept:
+            self.fetcher.fetch(job["url"], partial(self._finish, [job]))
         return jobs
 
-    def _finish(self, jobs: list[dict[str, Any]]) -> None:
+    def _finish(self, jobs: list[dict[str, Any]], has_page: bool = True) -> None:
         lines = []
         for job in jobs:
             self.events += 1
-            self.known.add(job["url"])
-            page = {"url": job["url"], "title": "A page", "markdown": "text " * 100}
+            page = None
+            if has_page:
+                self.known.add(job["url"])
+                page = {"url": job["url"], "title": "A page", "markdown": "text " * 100}
             data = {"job": job["id"], "url": job["url"], "status": "fetched", "page": page}
             head = b"event: finished\nid: %d\ndata: " % self.events
             lines.append(head + msgspec.json.encode(data) + b"\n\n")
@@ -110,7 +121,8 @@ class Connection(asyncio.Protocol):
 
 async def _serve(options: argparse.Namespace) -> None:
     loop = asyncio.get_running_loop()
-    service, ended = StandIn(options.finish_after, options.lose), asyncio.Event()
+    fetcher = PoliteFetcher(options.delay) if options.fetch else None
+    service, ended = StandIn(options.finish_after, options.lose, fetcher), asyncio.Event()
     server = await loop.create_server(lambda: Connection(service), "127.0.0.1", options.port)
     print(server.sockets[0].getsockname()[1], flush=True)
 
@@ -125,10 +137,12 @@ async def _serve(options: argparse.Namespace) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="A service that fetches nothing.")
+    parser = argparse.ArgumentParser(description="A service for the benchmark itself.")
     parser.add_argument("--port", type=int, default=0, help="0: one that is free")
     parser.add_argument("--finish-after", type=float, default=0.1, help="seconds (0.1)")
     parser.add_argument("--lose", type=float, default=0.0, help="share of jobs it forgets (0)")
+    parser.add_argument("--fetch", action="store_true", help="from the web of the benchmark")
+    parser.add_argument("--delay", type=float, default=0.2, help="between two requests (0.2)")
     run_quickly(_serve(parser.parse_args()))
 
 

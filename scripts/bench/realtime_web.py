@@ -29,6 +29,7 @@ _TEXT = b"<p>" + b"</p>\n<p>".join(_WORDS * 2 for _ in range(110))
 _BODY_SIZE = 10_000
 _RULES = b"User-agent: *\nDisallow: /private/\n"
 _MOST_OF_A_HEAD = 32_768
+_TICK_S = 0.005
 
 
 class Web:
@@ -40,6 +41,18 @@ class Web:
         self.port = 0
         self.connections = 0
         self.attempts: Counter[tuple[str, str]] = Counter()
+        self._ticks = (time.monotonic(),) * 2
+
+    def tick(self) -> None:
+        """Notes when the loop was at work."""
+        self._ticks = (self._ticks[1], time.monotonic())
+        asyncio.get_running_loop().call_later(_TICK_S, self.tick)
+
+    @property
+    def looked_at(self) -> float:
+        """A moment by which everything had been seen that came before: the tick before the last,
+        as that one may be of the very round in which something is seen that came long ago."""
+        return self._ticks[0]
 
     def attempt(self, host: str, path: str) -> int:
         """How often it was asked for before."""
@@ -76,7 +89,9 @@ class Connection(asyncio.Protocol):
         if self._later is not None:
             self._later.cancel()
         if self._asked is not None:
-            self._note(0, 0)
+            # Whoever left did so before it is seen here; a web that lost the processor meanwhile
+            # would accuse a polite client of coming back too soon.
+            self._note(0, 0, max(self._asked[0], self._web.looked_at))
 
     def _begin(self, lines: list[str], now: float) -> None:
         method, _, target = lines[0].partition(" ")
@@ -117,14 +132,13 @@ class Connection(asyncio.Protocol):
             return status, f"Location: {where}\r\n", b""
         return 200, "Content-Type: text/html; charset=utf-8\r\n", page(host, path)
 
-    def _note(self, status: int, sent: int) -> None:
+    def _note(self, status: int, sent: int, ended: float | None = None) -> None:
         assert self._asked is not None
         began, host, path, method, agent = self._asked
         self._asked = None
         names = (each.encode("latin-1", "replace") for each in (method, host, path, agent))
-        self._web.log.write(
-            LINE % (began, time.monotonic(), self._number, status, sent, b"127.0.0.1", *names)
-        )
+        ended = time.monotonic() if ended is None else ended
+        self._web.log.write(LINE % (began, ended, self._number, status, sent, b"127.0.0.1", *names))
 
 
 def _named(lines: list[str]) -> list[tuple[str, str, str]]:
@@ -155,6 +169,7 @@ async def _serve(options: argparse.Namespace, log: BinaryIO) -> None:
         lambda: Connection(web), "127.0.0.1", options.port, backlog=4096
     )
     web.port = server.sockets[0].getsockname()[1]
+    web.tick()
     print(web.port, flush=True)
 
     def wait() -> None:

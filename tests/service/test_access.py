@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
 
 from crawl.config import Config
@@ -21,7 +23,13 @@ from crawl.service.quota import Quota, QuotaAnswer, QuotaReason
 from crawl.service.scope import Scope
 from tests.service.stores_in_memory import MemoryStore, SetClock
 
-KEYS = KeyRing(MemoryStore(), SetClock())
+_NUMBERS = count(1)
+KEYS = KeyRing(
+    # the same in every process, as they are parameters of tests
+    MemoryStore(),
+    SetClock(),
+    random=lambda size: f"{next(_NUMBERS):0{2 * size}x}",
+)
 MADE = KEYS.make("reader", [Scope.LOOKUP])
 OFF = KEYS.make("off", [Scope.LOOKUP])
 KEYS.disable(OFF.key.id)

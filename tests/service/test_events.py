@@ -5,6 +5,7 @@ import threading
 
 import pytest
 
+from crawl.service.event_filter import EventFilter
 from crawl.service.events import (
     Event,
     EventBus,
@@ -15,7 +16,6 @@ from crawl.service.events import (
     next_epoch,
     parse_event_id,
 )
-from crawl.service.webhooks.values import EventFilter
 from tests.service.stores_in_memory import MemoryStore, SetClock
 
 

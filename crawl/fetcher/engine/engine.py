@@ -482,9 +482,9 @@ class FetchEngine:
 
     def emit(self, record: FetchRecord) -> None:
         self.counters["records"] += 1
+        self.output.add(record)
         if self._open is not None and record.datum.status is not Status.LINKED:
             self._open.pop(record.url, None)
-        self.output.add(record)
         if self.follower.open_targets:
             self.follower.open_targets.pop(record.url, None)
 

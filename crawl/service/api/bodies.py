@@ -19,6 +19,8 @@ MAX_URLS = 1000
 MAX_LOOKUP = 300
 MAX_TEXT = 1_000_000
 MAX_TAGS = 20
+MAX_QUERY = 8192
+"""Characters of a parameter of a request's address."""
 _MAX_AGE_S = 10 * 365 * 86_400.0
 _SECONDS = Duration("s", 0.0, _MAX_AGE_S)
 

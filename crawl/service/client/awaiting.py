@@ -26,6 +26,7 @@ from crawl.service.client.effects import (
 )
 from crawl.service.client.requests import Answer
 from crawl.service.client.results import CrawlStatus, Finished, Job, Page, SearchHit
+from crawl.service.client.streams import Missed, log_missed
 from crawl.service.client.transport import HttpStream, HttpTransport
 
 Result = TypeVar("Result")
@@ -35,10 +36,12 @@ Item = TypeVar("Item")
 def connect_async(
     address: str, *, key: str | None = None, timeout: float | str = 30.0
 ) -> AsyncClient:
-    """As `connect`, with methods to be awaited.
+    """As `connect`, with methods to be awaited, and streams for `async for`.
 
-    >>> async with crawl.connect_async("http://127.0.0.1:8199") as service:
-    ...     page = await service.fetch("https://example.org/")
+    >>> service = crawl.connect_async("http://127.0.0.1:8199")
+
+    Then `await service.fetch("https://example.org/")` is a page; `await service.aclose()`, or
+    `async with service`, closes its connections.
     """
     return AsyncClient(address, key=key, timeout=timeout)
 
@@ -109,7 +112,8 @@ class AsyncClient:
         max_age: float | str | None = None,
         tags: Iterable[str] | None = None,
     ) -> list[Job]:
-        """A job for each URL, or for each URL of a text; what is refused has its reason."""
+        """A job for each URL, or for each URL of a text; what is refused has its reason. All go
+        in one request, for which a service has a bound."""
         options: dict[str, Any] = {"priority": priority, "max_age": max_age, "tags": tags}
         return await self._run(calls.submit(urls, self._around, text=text, **options))
 
@@ -122,6 +126,7 @@ class AsyncClient:
         return await self._run(ask(requests.url(url), self._around))
 
     async def job(self, job_id: str) -> Job:
+        """What became of a job so far."""
         return await self._run(ask(requests.job(job_id), self._around))
 
     async def wait(
@@ -132,18 +137,23 @@ class AsyncClient:
         return await self._run(calls.wait_for(jobs, self._around, seconds))
 
     async def search(self, query: str, limit: int = 10) -> list[SearchHit]:
+        """Pages that have the words of a query, the best first."""
         return await self._run(ask(requests.search(query, limit), self._around))
 
-    def events(self, last_id: str | None = None) -> AsyncGenerator[Finished, None]:
+    def events(
+        self, last_id: str | None = None, *, on_missed: Missed = log_missed
+    ) -> AsyncGenerator[Finished, None]:
         """Every URL that is finished, from now on or after the event `last_id`. It goes on where
-        a connection breaks, and fails where the service is away for longer than the time-out."""
-        return self._iterate(streams.finished_urls(self._around, last_id or ""))
+        a connection breaks, and fails where the service is away for longer than the time-out. A
+        listener that is too slow misses events; `on_missed` is told how many."""
+        return self._iterate(streams.finished_urls(self._around, last_id or "", on_missed))
 
     async def crawl_site(
         self,
         seeds: str | Iterable[str],
         *,
         hosts: Iterable[str] | None = None,
+        domains: Iterable[str] | None = None,
         prefix: str | None = None,
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
@@ -157,7 +167,7 @@ class AsyncClient:
             ask(
                 requests.start_crawl(
                     [seeds] if isinstance(seeds, str) else seeds,
-                    requests.scope(hosts, prefix, include, exclude),
+                    requests.scope(hosts, domains, prefix, include, exclude),
                     {"pages": pages, "depth": depth, "seconds": seconds},
                     formats,
                 ),
@@ -248,13 +258,17 @@ class AsyncSiteCrawl:
         return f"<AsyncSiteCrawl {self.id}>"
 
     async def status(self) -> CrawlStatus:
+        """How far it has come."""
         return await self._client._run(ask(requests.crawl_status(self.id), self._client._around))
 
     async def cancel(self) -> None:
         """Ends it; what was fetched stays."""
         await self._client._run(ask(requests.cancel_crawl(self.id), self._client._around))
 
-    def pages(self, last_id: str | None = None) -> AsyncGenerator[Page, None]:
+    def pages(
+        self, last_id: str | None = None, *, on_missed: Missed = log_missed
+    ) -> AsyncGenerator[Page, None]:
         """Its pages as they come, until it is done; it goes on where a connection breaks."""
         client = self._client
-        return client._iterate(streams.pages_of_crawl(self.id, client._around, last_id or ""))
+        stream = streams.pages_of_crawl(self.id, client._around, last_id or "", on_missed)
+        return client._iterate(stream)

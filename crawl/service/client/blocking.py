@@ -25,6 +25,7 @@ from crawl.service.client.effects import (
 )
 from crawl.service.client.requests import Answer
 from crawl.service.client.results import CrawlStatus, Finished, Job, Page, SearchHit
+from crawl.service.client.streams import Missed, log_missed
 from crawl.service.client.transport import HttpTransport
 
 Result = TypeVar("Result")
@@ -32,13 +33,13 @@ Item = TypeVar("Item")
 
 
 def connect(address: str, *, key: str | None = None, timeout: float | str = 30.0) -> Client:
-    """A client of the service at an address; nothing is asked yet.
+    """A client of the service (`crawl serve`) at an address; nothing is asked yet.
 
     >>> service = crawl.connect("http://127.0.0.1:8199")
-    >>> service.fetch("https://example.org/").title
 
-    `timeout` is what one call may take with all its attempts: a service that says 429 or 503 is
-    asked again when it wants to be, unless that would be too late.
+    Then `service.fetch("https://example.org/")` is a page. `timeout` is what one call may take
+    with all its attempts: a service that says 429 or 503 is asked again when it wants to be,
+    unless that would be too late.
     """
     return Client(address, key=key, timeout=timeout)
 
@@ -103,7 +104,8 @@ class Client:
         max_age: float | str | None = None,
         tags: Iterable[str] | None = None,
     ) -> list[Job]:
-        """A job for each URL, or for each URL of a text; what is refused has its reason."""
+        """A job for each URL, or for each URL of a text; what is refused has its reason. All go
+        in one request, for which a service has a bound."""
         options: dict[str, Any] = {"priority": priority, "max_age": max_age, "tags": tags}
         return self._run(calls.submit(urls, self._around, text=text, **options))
 
@@ -116,6 +118,7 @@ class Client:
         return self._run(ask(requests.url(url), self._around))
 
     def job(self, job_id: str) -> Job:
+        """What became of a job so far."""
         return self._run(ask(requests.job(job_id), self._around))
 
     def wait(self, jobs: Job | str | Iterable[Job | str], timeout: float | str = 60.0) -> list[Job]:
@@ -123,18 +126,23 @@ class Client:
         return self._run(calls.wait_for(jobs, self._around, as_seconds(timeout, "timeout")))
 
     def search(self, query: str, limit: int = 10) -> list[SearchHit]:
+        """Pages that have the words of a query, the best first."""
         return self._run(ask(requests.search(query, limit), self._around))
 
-    def events(self, last_id: str | None = None) -> Generator[Finished, None, None]:
+    def events(
+        self, last_id: str | None = None, *, on_missed: Missed = log_missed
+    ) -> Generator[Finished, None, None]:
         """Every URL that is finished, from now on or after the event `last_id`. It goes on where
-        a connection breaks, and fails where the service is away for longer than the time-out."""
-        return self._iterate(streams.finished_urls(self._around, last_id or ""))
+        a connection breaks, and fails where the service is away for longer than the time-out. A
+        listener that is too slow misses events; `on_missed` is told how many."""
+        return self._iterate(streams.finished_urls(self._around, last_id or "", on_missed))
 
     def crawl_site(
         self,
         seeds: str | Iterable[str],
         *,
         hosts: Iterable[str] | None = None,
+        domains: Iterable[str] | None = None,
         prefix: str | None = None,
         include: Iterable[str] | None = None,
         exclude: Iterable[str] | None = None,
@@ -148,7 +156,7 @@ class Client:
             ask(
                 requests.start_crawl(
                     [seeds] if isinstance(seeds, str) else seeds,
-                    requests.scope(hosts, prefix, include, exclude),
+                    requests.scope(hosts, domains, prefix, include, exclude),
                     {"pages": pages, "depth": depth, "seconds": seconds},
                     formats,
                 ),
@@ -219,13 +227,17 @@ class SiteCrawl:
         return f"<SiteCrawl {self.id}>"
 
     def status(self) -> CrawlStatus:
+        """How far it has come."""
         return self._client._run(ask(requests.crawl_status(self.id), self._client._around))
 
     def cancel(self) -> None:
         """Ends it; what was fetched stays."""
         self._client._run(ask(requests.cancel_crawl(self.id), self._client._around))
 
-    def pages(self, last_id: str | None = None) -> Generator[Page, None, None]:
+    def pages(
+        self, last_id: str | None = None, *, on_missed: Missed = log_missed
+    ) -> Generator[Page, None, None]:
         """Its pages as they come, until it is done; it goes on where a connection breaks."""
         client = self._client
-        return client._iterate(streams.pages_of_crawl(self.id, client._around, last_id or ""))
+        stream = streams.pages_of_crawl(self.id, client._around, last_id or "", on_missed)
+        return client._iterate(stream)

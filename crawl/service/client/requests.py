@@ -112,12 +112,13 @@ def search(query: str, limit: int) -> Request[list[SearchHit]]:
 
 def scope(
     hosts: Iterable[str] | None,
+    domains: Iterable[str] | None,
     prefix: str | None,
     include: Iterable[str] | None,
     exclude: Iterable[str] | None,
 ) -> dict[str, Any]:
     """Where the crawl of a site may go."""
-    lists = {"hosts": hosts, "include": include, "exclude": exclude}
+    lists = {"hosts": hosts, "domains": domains, "include": include, "exclude": exclude}
     for name, values in lists.items():
         if isinstance(values, str):
             raise UsageError(f"{name}: expected a list, got one text")

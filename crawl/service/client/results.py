@@ -21,15 +21,13 @@ class JobState(StrEnum):
     QUEUED = "queued"
     JOINED = "joined"
     """Another job asks for the same URL already; both end together."""
-    FETCHING = "fetching"
     ANSWERED = "answered"
     """Known, and fresh enough: nothing is fetched."""
     REFUSED = "refused"
     FINISHED = "finished"
-    FAILED = "failed"
 
 
-_UNDER_WAY = {JobState.QUEUED, JobState.JOINED, JobState.FETCHING, "waiting", "running"}
+_UNDER_WAY = (JobState.QUEUED, JobState.JOINED)
 
 
 class CrawlState(StrEnum):
@@ -38,7 +36,7 @@ class CrawlState(StrEnum):
     RUNNING = "running"
     FINISHED = "finished"
     CANCELLED = "cancelled"
-    FAILED = "failed"
+    TIME_LIMIT = "time_limit"
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True):
@@ -119,7 +117,8 @@ class CrawlStatus(msgspec.Struct, frozen=True, kw_only=True):
 
     @property
     def is_done(self) -> bool:
-        return self.state in set(CrawlState) - {CrawlState.RUNNING}
+        """Whether no page comes any more."""
+        return self.state != CrawlState.RUNNING
 
 
 def as_value(kind: type[Value], said: Any) -> Value:

@@ -3,6 +3,7 @@ service told the last event that arrived (`Last-Event-ID`)."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar
 
@@ -29,13 +30,27 @@ Item = TypeVar("Item")
 
 _BUSY = (429, 502, 503, 504)
 _PAGE = "page"
+_LAGGED = "lagged"
+
+Missed = Callable[[int | None], None]
+"""Told how many events a listener missed that was too slow, or away for too long; None where the
+service does not know."""
+_log = logging.getLogger(__name__)
 
 
-def finished_urls(around: Surroundings, last_id: str) -> ItemStream[Finished]:
+def log_missed(count: int | None) -> None:
+    """What is done where nobody wants to be told."""
+    shown = "an unknown number of" if count is None else f"{count:,}"
+    _log.warning("%s events of the crawl service were missed", shown)
+
+
+def finished_urls(around: Surroundings, last_id: str, on_missed: Missed) -> ItemStream[Finished]:
     """Every URL that is finished; it ends only where the service is away for longer than the
     time-out, or refuses."""
 
     def read(event: ServerEvent) -> Finished | None:
+        if event.name == _LAGGED:
+            on_missed(_missed(event))
         if event.name != "finished":
             return None
         said = {**_said(event), "event_id": event.last_id}
@@ -52,10 +67,14 @@ def finished_urls(around: Surroundings, last_id: str) -> ItemStream[Finished]:
         )
 
 
-def pages_of_crawl(crawl_id: str, around: Surroundings, last_id: str) -> ItemStream[Page]:
+def pages_of_crawl(
+    crawl_id: str, around: Surroundings, last_id: str, on_missed: Missed
+) -> ItemStream[Page]:
     """Every page of a site's crawl, until it is done and all have come."""
 
     def read(event: ServerEvent) -> Page | None:
+        if event.name == _LAGGED:
+            on_missed(_missed(event))
         return as_value(Page, _said(event)) if event.name in (_PAGE, "message") else None
 
     place = _Place(last_id)
@@ -167,6 +186,11 @@ def _read(read: Callable[[ServerEvent], Item | None], event: ServerEvent) -> Ite
     except msgspec.ValidationError as error:
         shown = one_line(str(error), 300)
         raise ServiceFault(f"the service's event is not understood: {shown}") from error
+
+
+def _missed(event: ServerEvent) -> int | None:
+    count = _said(event).get("missed")
+    return count if isinstance(count, int) else None
 
 
 def _said(event: ServerEvent) -> dict[str, Any]:

@@ -106,6 +106,12 @@ class SiteCrawls:
             running = self._running.get(crawl_id)
             return self._ledger.crawl(crawl_id) if running is None else running.crawl
 
+    def all_crawls(self) -> list[SiteCrawl]:
+        """All crawls, oldest first, as they are now."""
+        with self._changed:
+            running = {each.crawl.id: each.crawl for each in self._running.values()}
+            return [running.get(crawl.id, crawl) for crawl in self._ledger.crawls()]
+
     def cancel(self, crawl_id: str, state: CrawlState = CrawlState.CANCELLED) -> bool:
         """Ends a crawl: what waits is not asked for, what is under way still comes. False where
         none of that id runs."""

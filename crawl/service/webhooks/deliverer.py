@@ -115,7 +115,7 @@ class WebhookDeliverer:
         """What it does and has done."""
         with self._changed:
             counters = Counter(self._counters)
-            return DelivererStatus(self._lease.is_held, len(self._schedule), counters)
+            return DelivererStatus(self._lease.is_held(), len(self._schedule), counters)
 
     def _watch(self) -> None:
         """Keeps the lease, and looks for what other processes have stored."""
@@ -158,13 +158,13 @@ class WebhookDeliverer:
 
     def _keeps_lease(self, began: float) -> bool:
         """Whether the lease is still held; a long look has it renewed."""
-        if self._clock.monotonic() - began < self._settings.lease_s / 4 or self._lease.is_held:
-            return self._lease.is_held
+        if self._clock.monotonic() - began < self._settings.lease_s / 4 or self._lease.is_held():
+            return self._lease.is_held()
         return self._lease.hold()
 
     def _schedule_stored(self, deliveries: list[Delivery]) -> None:
         """Takes what this process has stored, which need not be looked for."""
-        if self._had_lease and self._lease.is_held:
+        if self._had_lease and self._lease.is_held():
             for delivery in deliveries:
                 if not self._admit(delivery):
                     return
@@ -212,11 +212,11 @@ class WebhookDeliverer:
         with self._changed:
             while not self._over.is_set():
                 now_ms = self._clock.now_ms()
-                taken = self._schedule.take(now_ms) if self._lease.is_held else None
+                taken = self._schedule.take(now_ms) if self._lease.is_held() else None
                 if taken is not None:
                     return taken
                 next_ms = self._schedule.next_ms()
-                is_idle = next_ms is None or not self._lease.is_held
+                is_idle = next_ms is None or not self._lease.is_held()
                 wait_ms = 1_000 if is_idle or next_ms is None else next_ms - now_ms
                 self._changed.wait(min(1.0, max(0.005, wait_ms / 1000)))
             return None
@@ -238,7 +238,7 @@ class WebhookDeliverer:
         if webhook.pause_reason:
             self._bury(delivery, DeathReason.PAUSED)
             return None
-        if not self._lease.is_held:
+        if not self._lease.is_held():
             return delivery
         outcome = self._sender.send(webhook, delivery)
         if outcome.result is SendResult.STOPPED:

@@ -32,7 +32,6 @@ class Lease:
         self._lock = threading.Lock()
         self._trusted_until = -float("inf")
 
-    @property
     def is_held(self) -> bool:
         """Whether this process has it. It is asked before each piece of work: a process that
         was stopped for a while, and goes on, learns here that its time is over."""

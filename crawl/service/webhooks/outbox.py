@@ -21,10 +21,11 @@ from crawl.service.stores.store import Row, Space, Store
 from crawl.service.webhooks.registrations import Registrations
 from crawl.service.webhooks.values import DeadLetter, DeathReason, Delivery, WebhookEvent
 
-MAX_BODY: Final = 1 << 20
+MAX_BODY: Final = 256 * 1024
 _DUE: Final = b"due/"
 _DEAD: Final = b"dead/"
-_ROWS: Final = 500
+_ROWS: Final = 100
+"""Read at a time: 25 MB at worst."""
 
 Stored = Callable[[list[Delivery]], None]
 """Is told of deliveries that have been stored."""

@@ -13,11 +13,12 @@ import msgspec
 from crawl.clock import Clock
 from crawl.errors import UsageError
 from crawl.printable import printable
+from crawl.service.event_filter import EventFilter
 from crawl.service.stores.scanning import scan_all
 from crawl.service.stores.store import Space, Store
 from crawl.service.webhooks.endpoint import EndpointRules
 from crawl.service.webhooks.signing import check_secret, new_secret
-from crawl.service.webhooks.values import EventFilter, PauseReason, Webhook, WebhookEvent
+from crawl.service.webhooks.values import PauseReason, Webhook, WebhookEvent
 
 _PREFIX: Final = b"hook/"
 _ID = re.compile(r"wh_[0-9a-f]{24}", re.ASCII)

@@ -110,8 +110,7 @@ class CurlSender:
         # whatever libcurl reads as the host: it goes to the judged address
         curl.setopt(pycurl.CONNECT_TO, [f"::{bracketed}:{endpoint.port}"])
         curl.setopt(pycurl.POST, 1)
-        curl.setopt(pycurl.POSTFIELDSIZE, len(delivery.body))
-        curl.setopt(pycurl.COPYPOSTFIELDS, delivery.body)
+        curl.setopt(pycurl.POSTFIELDS, delivery.body)  # and its size
         curl.setopt(
             pycurl.HTTPHEADER,
             [
@@ -144,9 +143,9 @@ class CurlSender:
             )
         if code == pycurl.E_ABORTED_BY_CALLBACK and self._is_stopped.is_set():
             return SendOutcome(SendResult.STOPPED)
+        if not code:
+            return SendOutcome(SendResult.DISCONNECTED, message="the header broke off")
         result = _RESULTS.get(code, SendResult.OTHER)
-        if not message:
-            message = "the answer has no end of its header"
         return SendOutcome(result, message=one_line(message, _MAX_MESSAGE))
 
     def _handle(self) -> pycurl.Curl:

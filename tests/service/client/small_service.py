@@ -152,6 +152,10 @@ class SmallService:
                             return
                     if len(items) <= place:
                         return
+                    if (missed := items[place].get("missed")) is not None:
+                        place += 1
+                        yield f'event: lagged\ndata: {{"missed": {missed}}}\n\n'.encode()
+                        continue
                     data = json.dumps(items[place])
                     place, sent = place + 1, sent + 1
                     yield f"event: {name}\nid: {place}\ndata: {data}\n\n".encode()

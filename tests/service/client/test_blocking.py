@@ -236,6 +236,26 @@ def test_events_go_on_where_a_connection_ended(service: SmallService, client: Cl
     assert next(client.events(last_id="5")).job == "j5"
 
 
+def test_who_is_too_slow_is_told_what_was_missed(
+    service: SmallService, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    service.events = [{"job": "j0", "url": A}, {"missed": 7}, {"job": "j8", "url": A}]
+    missed = list[int | None]()
+    found = list(islice(client.events(on_missed=missed.append), 2))
+    assert [each.job for each in found] == ["j0", "j8"]
+    assert missed == [7]
+    assert len(list(islice(client.events(), 2))) == 2
+    assert "7 events of the crawl service were missed" in caplog.text
+
+
+@pytest.mark.parametrize("state", ["finished", "cancelled", "time_limit"])
+def test_a_crawl_that_is_over_ends_its_stream(
+    state: str, service: SmallService, client: Client
+) -> None:
+    service.crawl_state = state
+    assert list(client.site_crawl("c-1").pages()) == []
+
+
 def test_who_leaves_a_stream_hangs_up(service: SmallService, client: Client) -> None:
     service.events = [{"job": "j0", "url": A, "page": {"url": A, "title": "a"}}]
     events = client.events()
