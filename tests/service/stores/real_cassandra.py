@@ -91,8 +91,9 @@ class RealCassandra:
             "saved_caches_directory": str(base / "saved_caches"),
             "hints_directory": str(base / "hints"),
             "cdc_raw_directory": str(base / "cdc_raw"),
-            "commitlog_sync": "periodic",
-            "commitlog_sync_period": "10000ms",
+            # as it is delivered, a node acknowledges what a kill may make it forget
+            "commitlog_sync": "group",
+            "commitlog_sync_group_window": "5ms",
             "auto_snapshot": False,
             # a busy machine is no fault
             **dict.fromkeys(

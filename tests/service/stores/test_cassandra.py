@@ -13,7 +13,7 @@ from crawl.testing.store_contract import StoreContract
 from tests.free_port import LOOPBACK, free_port
 from tests.service.stores.real_cassandra import RealCassandra, running_cassandra
 
-pytestmark = pytest.mark.cluster
+pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=280)]
 
 
 @pytest.fixture(scope="module")

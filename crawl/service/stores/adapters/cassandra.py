@@ -11,6 +11,9 @@ expires before one that does not, and the one that expires later; what is left o
 counts among these. Rows of the other spaces are written on the condition (LWT) that they are as
 they were read, all of them: conditions and timestamps do not go together.
 
+A server that is killed has what it acknowledged only with `commitlog_sync: group` (or batch); as
+it is delivered, Cassandra relies on the other replicas for that (`StoreStats.warnings` tells).
+
 Reads and writes ask a quorum of the near data centre, conditions one of all: a lease has one owner
 everywhere. Rows expire by the TTL of the servers a minute after they do by our clock.
 """
@@ -283,7 +286,22 @@ class CassandraStore:
                 f"rows have {min(counts)} replica{'' if min(counts) == 1 else 's'}: with fewer than"
                 f" {_REPLICAS} the death of a server stops the service"
             )
+        if self._commit_log() == "periodic":
+            warnings.append(
+                "servers acknowledge what is not in their commit log yet: one that is killed"
+                " forgets the last moments; set `commitlog_sync: group`"
+            )
         return StoreStats(str(self._address), warnings=tuple(warnings))
+
+    def _commit_log(self) -> str:
+        """How a server writes its commit log; empty where it does not say."""
+        try:
+            row = self._session.execute(
+                "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
+            ).one()
+        except (DriverException, NoHostAvailable, OSError):
+            return ""  # no right to ask, or a server without such a table
+        return str(row[0]) if row else ""
 
     def check(self) -> None:
         self.get_many(Space.STATE, [b"check"])
