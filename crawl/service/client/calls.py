@@ -13,6 +13,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
+
 from crawl.clock import Clock
 from crawl.errors import ServiceFault, ServiceUnreachable, UsageError
 from crawl.service.client import requests
@@ -121,7 +123,9 @@ def wait_for(
             left = deadline - around.clock.monotonic()
             if not each.is_done and each.id is not None and left > 0:
                 limit = min(left, around.timeout_seconds)
-                known[place] = yield from ask(requests.job(each.id), around, limit)
+                found = yield from ask(requests.job(each.id), around, limit)
+                # of a job that waits, a service may know no more than its id
+                known[place] = found if found.url else msgspec.structs.replace(found, url=each.url)
         left = deadline - around.clock.monotonic()
         if left <= 0 or all(each.is_done or each.id is None for each in known):
             return known

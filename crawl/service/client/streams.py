@@ -30,6 +30,7 @@ Item = TypeVar("Item")
 
 _BUSY = (429, 502, 503, 504)
 _PAGE = "page"
+_END = "end"
 _LAGGED = "lagged"
 
 Missed = Callable[[int | None], None]
@@ -72,10 +73,19 @@ def pages_of_crawl(
 ) -> ItemStream[Page]:
     """Every page of a site's crawl, until it is done and all have come."""
 
+    has_ended = False
+
     def read(event: ServerEvent) -> Page | None:
+        nonlocal has_ended
         if event.name == _LAGGED:
             on_missed(_missed(event))
-        return as_value(Page, _said(event)) if event.name in (_PAGE, "message") else None
+        has_ended = has_ended or event.name == _END
+        if event.name != _PAGE:
+            return None
+        said = _said(event)
+        page = said.get("page")
+        # of what was not fetched there is no page, but a reason
+        return as_value(Page, page if isinstance(page, dict) else said)
 
     place = _Place(last_id)
     absent_since: float | None = None
@@ -84,6 +94,8 @@ def pages_of_crawl(
     while True:
         had = place.received
         fault = yield from _connection(requests.pages_path(crawl_id), place, read, around)
+        if has_ended:
+            return
         if fault is None:
             # a connection that was made after the crawl was done, and brought nothing more
             if was_done and place.received == had:

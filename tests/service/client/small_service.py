@@ -38,6 +38,8 @@ class SmallService:
     """Events after which a connection ends."""
     crawl_state: str = "running"
     crawl_pages: list[dict[str, Any]] = field(default_factory=list)
+    tells_the_end: bool = False
+    """Whether the stream of a crawl's pages has an event of its own for its end."""
     left: threading.Event = field(default_factory=threading.Event)
     """Somebody who listened has gone."""
 
@@ -151,6 +153,8 @@ class SmallService:
                         if await request.is_disconnected():
                             return
                     if len(items) <= place:
+                        if self.tells_the_end:
+                            yield b"event: end\ndata: {}\n\n"
                         return
                     if (missed := items[place].get("missed")) is not None:
                         place += 1

@@ -55,7 +55,7 @@ def test_urls_are_submitted_and_waited_for(service: SmallService, client: Client
     assert [each.state for each in jobs] == ["queued", "refused"]
     assert jobs[1].reason == "filter"
     assert service.asked[0][3]["priority"] == "high"
-    queued = {"id": "j0", "url": A, "state": "queued"}
+    queued = {"id": "j0", "url": "", "state": "queued"}
     done = {"id": "j0", "url": A, "state": "finished", "page": {"url": A, "title": "a"}}
     service.jobs["j0"] = [queued, queued, done]
     found = client.wait(jobs, timeout=60)
@@ -66,7 +66,8 @@ def test_urls_are_submitted_and_waited_for(service: SmallService, client: Client
 
 def test_who_waits_in_vain_is_told_how_things_are(client: Client) -> None:
     jobs = client.submit(A)
-    assert [each.is_done for each in client.wait(jobs, timeout=0.2)] == [False]
+    client_jobs = client.wait(jobs, timeout=0.2)
+    assert [(each.url, each.is_done) for each in client_jobs] == [(A, False)]
 
 
 def test_urls_of_a_text(client: Client) -> None:
@@ -254,6 +255,18 @@ def test_a_crawl_that_is_over_ends_its_stream(
 ) -> None:
     service.crawl_state = state
     assert list(client.site_crawl("c-1").pages()) == []
+
+
+def test_an_event_ends_the_pages_of_a_crawl(service: SmallService, client: Client) -> None:
+    service.crawl_state, service.tells_the_end = "finished", True
+    refused = {"id": "j1", "url": A, "state": "refused", "reason": "robots"}
+    service.crawl_pages = [{"id": "j0", "url": "x", "page": {"url": A, "title": "a"}}, refused]
+    found = list(client.site_crawl("c-1").pages())
+    assert [(each.url, each.title, each.reason) for each in found] == [
+        (A, "a", ""),
+        (A, None, "robots"),
+    ]
+    assert len(service.asked) == 1
 
 
 def test_who_leaves_a_stream_hangs_up(service: SmallService, client: Client) -> None:
