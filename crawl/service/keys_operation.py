@@ -59,9 +59,7 @@ def run_make(work: Work, options: MakeOptions) -> dict[str, Any]:
 
 def run_list(work: Work, options: ListOptions) -> list[dict[str, Any]]:
     with _ring(work) as ring:
-        return [
-            {**_values(each.key), "lastUsedMs": each.last_used_ms or None} for each in ring.list()
-        ]
+        return [{**_values(each.key), "lastUsedMs": each.used_ms or None} for each in ring.list()]
 
 
 def run_rotate(work: Work, options: KeyOptions) -> dict[str, Any]:
@@ -98,7 +96,7 @@ def _values(key: APIKey) -> dict[str, Any]:
         "name": key.name,
         "scopes": [str(scope) for scope in key.scopes],
         "createdMs": key.created_ms,
-        "disabled": bool(key.disabled_ms),
+        "disabled": key.is_disabled,
     }
 
 
