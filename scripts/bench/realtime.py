@@ -254,6 +254,8 @@ def _rows(measured: Measured) -> dict[str, Latencies]:
         "web": latencies(each.web for each in measured.spent),
         "politeness": latencies(each.politeness for each in measured.spent),
         "own": latencies(each.own for each in measured.spent),
+        "late": latencies(each.late for each in measured.spent),
+        "after": latencies(each.after for each in measured.spent),
         "submit": latencies(f.answered_at - f.submitted_at for f in fates if f.answered_at),
     }
     if measured.lookups is not None:
@@ -267,6 +269,8 @@ _NAMES = {
     "web": "the web's part",
     "politeness": "the hosts' turns",
     "own": "own overhead",
+    "late": "… before requests",
+    "after": "… after the answer",
     "submit": "submit → acknowledged",
     "lookups": "a look-up",
 }

@@ -60,7 +60,14 @@ class Spent:
 
     web: float
     politeness: float
-    own: float
+    late: float
+    """Of requests that could have begun earlier."""
+    after: float
+    """From the last answer to the moment when the URL was queryable."""
+
+    @property
+    def own(self) -> float:
+        return self.late + self.after
 
 
 class Overheads:
@@ -80,7 +87,7 @@ class Overheads:
         or answered with a failure, after which waiting is right."""
         if not fate.queryable_at:
             return None
-        web = politeness = own = 0.0
+        web = politeness = late = 0.0
         ready = fate.submitted_at
         for hop in chain_of(fate.url):
             requests = self._entries.get((hop.host, hop.path), [])
@@ -91,7 +98,7 @@ class Overheads:
                 return None
             waited = max(0.0, min(free, entry.began) - ready)
             politeness += waited
-            own += max(0.0, entry.began - ready - waited)
+            late += max(0.0, entry.began - ready - waited)
             web += entry.ended - entry.began
             ready = entry.ended
-        return Spent(web, politeness, own + max(0.0, fate.queryable_at - ready))
+        return Spent(web, politeness, late, max(0.0, fate.queryable_at - ready))

@@ -130,7 +130,11 @@ class Connection(asyncio.Protocol):
             status = 301 if len(path) % 2 else 302
             where = f"http://{target.host}:{self._web.port}{target.path}"
             return status, f"Location: {where}\r\n", b""
-        return 200, "Content-Type: text/html; charset=utf-8\r\n", page(host, path)
+        return (
+            200,
+            "Content-Type: text/html; charset=utf-8\r\n",
+            page(f"{host}:{self._web.port}", path),
+        )
 
     def _note(self, status: int, sent: int, ended: float | None = None) -> None:
         assert self._asked is not None
@@ -147,7 +151,7 @@ def _named(lines: list[str]) -> list[tuple[str, str, str]]:
 
 def page(host: str, path: str) -> bytes:
     """A page of about ten kilobytes that says what it is, as pages do that want to be shared."""
-    title = f"Report {path.rpartition('/')[2]} of {host}"
+    title = f"Report {path.rpartition('/')[2]} of {host.partition(':')[0]}"
     head = (
         f'<!DOCTYPE html><html lang="en"><head><title>{title}</title>'
         f'<meta name="description" content="All about {title}.">'

@@ -100,6 +100,8 @@ class Finished(msgspec.Struct, frozen=True, kw_only=True):
 
     job: str | None = None
     url: str = ""
+    state: str = JobState.FINISHED
+    reason: str | None = None
     chain: tuple[Any, ...] = ()
     status: int | str | None = None
     page: Page | None = None
