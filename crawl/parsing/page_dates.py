@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -28,6 +28,10 @@ class DatedTag(NamedTuple):
     attributes: Attributes
     text: Callable[[], str]
     """What stands in it, up to the next tag."""
+
+
+DatedTags = Callable[[], Iterable[DatedTag]]
+"""Looks for them, which is done only where nothing better tells the date."""
 
 
 class PageDates(NamedTuple):
@@ -94,13 +98,14 @@ def published_of(
     metadata: Mapping[str, str], markup: bytes, url: str, fetched_ms: int
 ) -> str | None:
     """The page's date: `2026-11-18`, `2026-11`, or with a time, `2026-11-18T09:30:00+01:00`."""
-    tags = _tags_in(markup)
     json_dates = _json_dates(metadata.get("json-ld", ""), _PUBLISHED.json_keys)
-    return _first(_stated(_PUBLISHED, json_dates, metadata, tags, url), fetched_ms)
+    return _first(
+        _stated(_PUBLISHED, json_dates, metadata, partial(_tags_in, markup), url), fetched_ms
+    )
 
 
 def page_dates_of(
-    metadata: Mapping[str, str], tags: Sequence[DatedTag], url: str, fetched_ms: int
+    metadata: Mapping[str, str], tags: DatedTags, url: str, fetched_ms: int
 ) -> PageDates:
     """When the page was published and last changed, by the same rules; `tags` are its `time`
     elements and those that have an itemprop, which whoever has its tree need not search for."""
@@ -135,7 +140,7 @@ def _stated(
     kind: _Kind,
     json_dates: Mapping[str, list[str]],
     metadata: Mapping[str, str],
-    tags: Iterable[DatedTag],
+    tags: DatedTags,
     url: str,
 ) -> Iterator[str]:
     for key in kind.json_keys:
@@ -143,7 +148,7 @@ def _stated(
     for name in kind.meta_names:
         if value := metadata.get(name):
             yield value
-    yield from _marked_dates(tags, kind)
+    yield from _marked_dates(tags(), kind)
     if match := _IN_PATH.search(url):
         yield "-".join(match.groups())
 

@@ -182,7 +182,7 @@ def test_when_a_page_was_changed(metadata: dict[str, str], markup: str, date: bo
         DatedTag(node.tag or "", node.attributes, node.text)
         for node in LexborHTMLParser(markup).css("time,[itemprop]")
     ]
-    dates = page_dates_of(metadata, tags, URL, NOW)
+    dates = page_dates_of(metadata, lambda: tags, URL, NOW)
     assert dates.modified == ("2026-02-03" if date else None)
     assert dates.published == published(markup, **metadata)
 

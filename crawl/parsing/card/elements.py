@@ -4,7 +4,7 @@ markup is made to harm those who build a tree."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
@@ -53,8 +53,7 @@ class PageElements(Protocol):
     @property
     def links(self) -> Sequence[Attributes]: ...
 
-    @property
-    def dated(self) -> Sequence[DatedTag]:
+    def dated(self) -> Iterable[DatedTag]:
         """`time` elements and those of an itemprop, which may tell when the page was published."""
         ...
 
@@ -84,27 +83,23 @@ class _TreeElements:
         self.base = ""
         metas: list[LexborNode] = []
         links: list[LexborNode] = []
-        dated: list[LexborNode] = []
-        for node in tree.css("meta,link,base,time,[itemprop]"):
+        for node in tree.css("meta,link,base"):
             tag = node.tag
             if tag == "meta":
                 metas.append(node)
             elif tag == "link":
                 links.append(node)
-            elif tag == "base":
+            else:
                 self.base = self.base or _base(node.attributes)
-            elif tag in DATED_TAGS:
-                dated.append(node)
         left_out.count("meta.limit", len(metas) - _MAX_META)
         left_out.count("link.limit", len(links) - _MAX_LINKS)
         self.metas = [node.attributes for node in metas[:_MAX_META]]
         self.links = [node.attributes for node in links[:_MAX_LINKS]]
-        self.dated = [
-            DatedTag("meta", each, str) for each in self.metas if each.get("itemprop")
-        ] + [
-            DatedTag(node.tag or "", node.attributes, partial(_first_text, node))
-            for node in dated[:_MAX_DATED]
-        ]
+
+    def dated(self) -> Iterable[DatedTag]:
+        nodes = self._tree.css("time,[itemprop]")
+        for node in islice((each for each in nodes if each.tag in DATED_TAGS), _MAX_DATED):
+            yield DatedTag(node.tag or "", node.attributes, partial(_first_text, node))
 
     def heading(self) -> str:
         node = self._tree.css_first("h1")
@@ -153,7 +148,7 @@ class _TagElements:
         self.base = ""
         self.metas: list[Attributes] = []
         self.links: list[Attributes] = []
-        self.dated: list[DatedTag] = []
+        self._dated: list[DatedTag] = []
         self.metas_over = self.links_over = 0
         self._dated_text: list[str] | None = None
         """Where the text goes that comes next, behind the start of an element with a date."""
@@ -196,9 +191,9 @@ class _TagElements:
             self._heading.append(data[:2_000])
 
     def _date(self, tag: str, attributes: Attributes) -> None:
-        if len(self.dated) < _MAX_DATED:
+        if len(self._dated) < _MAX_DATED:
             pieces: list[str] = []
-            self.dated.append(DatedTag(tag, attributes, lambda: "".join(pieces)))
+            self._dated.append(DatedTag(tag, attributes, lambda: "".join(pieces)))
             self._dated_text = None if tag == "meta" else pieces
 
     def _picture(self, attributes: Attributes) -> None:
@@ -207,6 +202,9 @@ class _TagElements:
             is_main or not any(self._open[tag] for tag in _AROUND)
         ):
             self._pictures.append(Picture(attributes, is_main))
+
+    def dated(self) -> Iterable[DatedTag]:
+        return self._dated
 
     def heading(self) -> str:
         return "".join(self._heading)

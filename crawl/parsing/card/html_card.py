@@ -38,7 +38,12 @@ from crawl.parsing.card.card import (
 from crawl.parsing.card.elements import PageElements, elements_of
 from crawl.parsing.card.images import image_of
 from crawl.parsing.card.linked import linked_of
-from crawl.parsing.card.main_thing import ADDRESS_PROPERTIES, MainThing, without_fragment
+from crawl.parsing.card.main_thing import (
+    ADDRESS_PROPERTIES,
+    MainThing,
+    may_be_subject,
+    without_fragment,
+)
 from crawl.parsing.card.meta_tags import MetaTags
 from crawl.parsing.html.links import links_of_page
 from crawl.parsing.html.metadata import OPENGRAPH_PREFIXES
@@ -75,7 +80,7 @@ def html_card(page: Page, parse: Parse, left_out: LeftOut) -> Card:
     return Card(
         title=_first(_titles(metas, main, parse, elements), MAX_TITLE),
         description=_first(_descriptions(metas, main), MAX_DESCRIPTION),
-        image=image_of(metas, main, elements, addresses),
+        image=image_of(metas, main, elements, addresses, left_out),
         canonical=addresses(parse.canonical, "canonical")
         or _first_address(metas.first("og:url"), addresses, "canonical"),
         site_name=_first(_site_names(metas, main), MAX_NAME),
@@ -135,9 +140,9 @@ def _site_names(metas: MetaTags, main: MainThing) -> Iterator[str]:
 def _kinds(metas: MetaTags, main: MainThing, parse: Parse) -> Iterator[str]:
     yield from metas.first("og:type")
     yield main.type
-    for item in microdata_items(parse.metadata)[:1]:
-        for kind in item.get("type", ()):
-            yield str(kind).rstrip("/").rpartition("/")[2]
+    for item in microdata_items(parse.metadata):
+        kinds = (str(kind).rstrip("/").rpartition("/")[2] for kind in item.get("type", ()))
+        yield from filter(may_be_subject, kinds)
     yield from metas.first("twitter:card")
 
 

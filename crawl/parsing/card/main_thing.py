@@ -193,6 +193,11 @@ def _types(thing: Thing) -> Iterator[str]:
                 yield short
 
 
+def may_be_subject(kind: str) -> bool:
+    """Whether a page may be about a thing of that type."""
+    return _RANKS.get(kind, _UNKNOWN) is not None
+
+
 def _rank(thing: Thing) -> int | None:
     ranks = [rank for kind in _types(thing) if (rank := _RANKS.get(kind, _UNKNOWN)) is not None]
     return min(ranks, default=None)
