@@ -15,7 +15,6 @@ from dataclasses import replace
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.config.properties import FETCHER_THREADS_FETCH
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.drivers.threaded import ThreadedDriver
 from crawl.fetcher.engine.engine import FetchEngine
@@ -29,6 +28,7 @@ from crawl.fetcher.values.settings import FetchSettings
 from crawl.model.datum import CrawlDatum
 from crawl.robots.stored import StoredAnswer
 from crawl.service.arrivals import Arrivals
+from crawl.service.settings import LOOKUP_THREADS, REQUESTS
 
 MAX_PER_HOST = 2
 """One that is asked for and one that follows as soon as the server's pause is over; more where
@@ -72,10 +72,11 @@ class Lane:
         self._driver = ThreadedDriver(
             self.engine,
             self._protocols.fetch,
-            config[FETCHER_THREADS_FETCH],
+            config[REQUESTS],
             clock,
             hang_s=config[settings.FETCHER_HANG],
             transfers=self._protocols.transfers(),
+            blocking_threads=config[LOOKUP_THREADS],
         )
         self.max_per_host: int = max(MAX_PER_HOST, config[FETCHER_THREADS_PER_QUEUE] + 1)
         self._urls: set[str] = set()

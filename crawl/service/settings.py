@@ -45,6 +45,21 @@ QUEUE_HOST = integer(
     unit="URLs",
     minimum=1,
 )
+REQUESTS = integer(
+    "service.requests",
+    512,
+    "Requests under way at a time, of all servers; each server's own bound holds as well.",
+    minimum=1,
+    maximum=10_000,
+)
+LOOKUP_THREADS = integer(
+    "service.lookup.threads",
+    16,
+    "Threads for requests that would hold up the others, such as the first to a host, which must be"
+    " looked up.",
+    minimum=1,
+    maximum=1000,
+)
 TRIES = integer(
     "service.tries",
     3,

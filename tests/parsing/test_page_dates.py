@@ -7,8 +7,9 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
 
-from crawl.parsing.page_dates import modified_of, published_of
+from crawl.parsing.page_dates import DatedTag, page_dates_of, published_of
 from crawl.parsing.text.dates import normalized_date
 
 URL = "http://a.test/story"
@@ -177,4 +178,17 @@ def test_a_page_of_marks_is_looked_at_for_a_while() -> None:
     ],
 )
 def test_when_a_page_was_changed(metadata: dict[str, str], markup: str, date: bool) -> None:
-    assert modified_of(metadata, markup.encode(), NOW) == ("2026-02-03" if date else None)
+    tags = [
+        DatedTag(node.tag or "", node.attributes, node.text)
+        for node in LexborHTMLParser(markup).css("time,[itemprop]")
+    ]
+    dates = page_dates_of(metadata, lambda: tags, URL, NOW)
+    assert dates.modified == ("2026-02-03" if date else None)
+    assert dates.published == published(markup, **metadata)
+
+
+@pytest.mark.parametrize("text", ["0000000000", "1970-01-01T01:00:00+01:00", "1970-01-01T00:00:00"])
+def test_the_moment_at_which_clocks_begin_is_none(text: str) -> None:
+    assert published(date=text, pubdate="2026-01-02") == "2026-01-02"
+    assert published(date=text) is None
+    assert published(date="1970-01-01") == "1970-01-01"

@@ -15,7 +15,7 @@ MAX_NAME = 200
 MAX_AUTHORS = 10
 MAX_TYPES = 20
 MAX_FEEDS = 10
-MAX_ICONS = 10
+MAX_ICONS = 20
 MAX_OEMBED = 4
 MAX_VALUE = 1_000
 """Characters of one value of OpenGraph, Twitter cards or JSON-LD."""

@@ -4,7 +4,8 @@ markup is made to harm those who build a tree."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -13,11 +14,14 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from crawl.html.tokens import VOID, Attributes, feed, names_in
 from crawl.interfaces.page import Page
 from crawl.parsing.card.bounds import LeftOut
-from crawl.parsing.html.node_text import node_text
+from crawl.parsing.html.node_text import TEXT, node_text
+from crawl.parsing.page_dates import DATED_TAGS, DatedTag
+from crawl.parsing.text.dates import LONGEST_DATE
 
 _MAX_META = 1_000
 _MAX_LINKS = 1_000
 _MAX_PICTURES = 300
+_MAX_DATED = 200
 _MAX_DEPTH = 60
 _MAX_BASE = 4_096
 _NODES_OF_HEADING = 200
@@ -49,6 +53,10 @@ class PageElements(Protocol):
     @property
     def links(self) -> Sequence[Attributes]: ...
 
+    def dated(self) -> Iterable[DatedTag]:
+        """`time` elements and those of an itemprop, which may tell when the page was published."""
+        ...
+
     def heading(self) -> str:
         """The text of the first h1."""
         ...
@@ -76,16 +84,22 @@ class _TreeElements:
         metas: list[LexborNode] = []
         links: list[LexborNode] = []
         for node in tree.css("meta,link,base"):
-            if node.tag == "meta":
+            tag = node.tag
+            if tag == "meta":
                 metas.append(node)
-            elif node.tag == "link":
+            elif tag == "link":
                 links.append(node)
-            elif not self.base:
-                self.base = _base(node.attributes)
+            else:
+                self.base = self.base or _base(node.attributes)
         left_out.count("meta.limit", len(metas) - _MAX_META)
         left_out.count("link.limit", len(links) - _MAX_LINKS)
         self.metas = [node.attributes for node in metas[:_MAX_META]]
         self.links = [node.attributes for node in links[:_MAX_LINKS]]
+
+    def dated(self) -> Iterable[DatedTag]:
+        nodes = self._tree.css("time,[itemprop]")
+        for node in islice((each for each in nodes if each.tag in DATED_TAGS), _MAX_DATED):
+            yield DatedTag(node.tag or "", node.attributes, partial(_first_text, node))
 
     def heading(self) -> str:
         node = self._tree.css_first("h1")
@@ -96,6 +110,11 @@ class _TreeElements:
             place = _place(node)
             if place is not None:
                 yield Picture(node.attributes, place)
+
+
+def _first_text(node: LexborNode) -> str:
+    child = node.first_child
+    return (child.text_content or "") if child is not None and child.tag == TEXT else ""
 
 
 def _place(node: LexborNode) -> bool | None:
@@ -129,7 +148,10 @@ class _TagElements:
         self.base = ""
         self.metas: list[Attributes] = []
         self.links: list[Attributes] = []
+        self._dated: list[DatedTag] = []
         self.metas_over = self.links_over = 0
+        self._dated_text: list[str] | None = None
+        """Where the text goes that comes next, behind the start of an element with a date."""
         self._pictures: list[Picture] = []
         self._open: Counter[str] = Counter()
         self._heading: list[str] = []
@@ -150,17 +172,29 @@ class _TagElements:
             self.base = _base(attributes)
         elif tag == "img" and "width" in attributes and "height" in attributes:
             self._picture(attributes)
+        self._dated_text = None
+        if tag == "time" or (tag in DATED_TAGS and "itemprop" in attributes):
+            self._date(tag, attributes)
         if tag not in VOID:
             self._open[tag] += 1
 
     def end(self, tag: str) -> None:
+        self._dated_text = None
         self._open[tag] -= 1
         if tag == "h1":
             self._has_heading = True
 
     def text(self, data: str) -> None:
+        if self._dated_text is not None:
+            self._dated_text.append(data[:LONGEST_DATE])
         if self._open["h1"] and not self._has_heading and len(self._heading) < _PIECES_OF_HEADING:
             self._heading.append(data[:2_000])
+
+    def _date(self, tag: str, attributes: Attributes) -> None:
+        if len(self._dated) < _MAX_DATED:
+            pieces: list[str] = []
+            self._dated.append(DatedTag(tag, attributes, lambda: "".join(pieces)))
+            self._dated_text = None if tag == "meta" else pieces
 
     def _picture(self, attributes: Attributes) -> None:
         is_main = any(self._open[tag] for tag in _INSIDE)
@@ -168,6 +202,9 @@ class _TagElements:
             is_main or not any(self._open[tag] for tag in _AROUND)
         ):
             self._pictures.append(Picture(attributes, is_main))
+
+    def dated(self) -> Iterable[DatedTag]:
+        return self._dated
 
     def heading(self) -> str:
         return "".join(self._heading)

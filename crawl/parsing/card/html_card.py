@@ -2,8 +2,13 @@
 
 title        og:title, twitter:title, JSON-LD (headline, else name), title element, first h1
 description  og:description, twitter:description, meta description, JSON-LD, dc.description
+<<<<<<< HEAD
 image        og:image (its secure_url first), twitter:image, JSON-LD, itemprop image, link
              image_src, the first large picture of the main content by its declared size
+=======
+image        og:image (secure_url first), twitter:image, JSON-LD, itemprop image, link image_src,
+             the first large picture of the main content by its declared size
+>>>>>>> f0837ce81102c6fa5f2a3d247db013e19c5e0262
 canonical    link rel=canonical or the Link header, as the parser found them, og:url
 site_name    og:site_name, JSON-LD (WebSite, publisher), application-name, dc.publisher
 type         og:type, the type of JSON-LD's main thing, of the first microdata item, twitter:card
@@ -18,6 +23,7 @@ Sources are what the page says of itself: nothing is guessed from its text.
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterable, Iterator
 from itertools import islice
@@ -37,12 +43,17 @@ from crawl.parsing.card.card import (
 from crawl.parsing.card.elements import PageElements, elements_of
 from crawl.parsing.card.images import image_of
 from crawl.parsing.card.linked import linked_of
-from crawl.parsing.card.main_thing import ADDRESS_PROPERTIES, MainThing, without_fragment
+from crawl.parsing.card.main_thing import (
+    ADDRESS_PROPERTIES,
+    MainThing,
+    may_be_subject,
+    without_fragment,
+)
 from crawl.parsing.card.meta_tags import MetaTags
 from crawl.parsing.html.links import links_of_page
 from crawl.parsing.html.metadata import OPENGRAPH_PREFIXES
 from crawl.parsing.language import first_declared
-from crawl.parsing.page_dates import modified_of, published_of
+from crawl.parsing.page_dates import page_dates_of
 from crawl.parsing.structured import json_ld_items, microdata_items
 
 _TWITTER = ("twitter:",)
@@ -54,6 +65,8 @@ _ADDRESS_NAMES = names_in(
 _END_OF_TIME = 253_000_000_000_000
 """Milliseconds: in the year 9987, for pages of which nobody knows when they were fetched."""
 _ADDRESS = re.compile(r"\s*+(?:[a-z][a-z0-9+.-]{1,30}://|www\.|//|/)", re.I)
+_ESCAPED = re.compile(r"&(?:[a-z]{2,8}|#\d{2,5}|#x[0-9a-f]{2,5});", re.I)
+_LONGEST_ESCAPED = 8 * MAX_DESCRIPTION
 _NO_AUTHOR = frozenset(
     ("", "admin", "administrator", "author", "none", "null", "undefined", "unknown")
 )
@@ -66,19 +79,19 @@ def html_card(page: Page, parse: Parse, left_out: LeftOut) -> Card:
     addresses = Addresses(links_of_page(page.url, elements.base, page.charset), left_out)
     own = frozenset(filter(None, map(without_fragment, (page.url, parse.canonical))))
     main = MainThing(json_ld_items(parse.metadata), own)
-    markup, metadata = page.utf_8, parse.metadata
     fetched_ms = page.content.fetch_time or _END_OF_TIME
+    dates = page_dates_of(parse.metadata, elements.dated, page.url, fetched_ms)
     linked = linked_of(elements.links, addresses, left_out)
     return Card(
         title=_first(_titles(metas, main, parse, elements), MAX_TITLE),
         description=_first(_descriptions(metas, main), MAX_DESCRIPTION),
-        image=image_of(metas, main, elements, addresses),
+        image=image_of(metas, main, elements, addresses, left_out),
         canonical=addresses(parse.canonical, "canonical")
         or _first_address(metas.first("og:url"), addresses, "canonical"),
         site_name=_first(_site_names(metas, main), MAX_NAME),
         type=_first(_kinds(metas, main, parse), MAX_NAME),
-        published=published_of(metadata, markup, page.url, fetched_ms) or "",
-        modified=modified_of(metadata, markup, fetched_ms) or "",
+        published=dates.published or "",
+        modified=dates.modified or "",
         authors=_authors(metas, main, left_out),
         language=parse.language or first_declared(_languages(metas, main)),
         open_graph=listed(
@@ -97,6 +110,13 @@ def _first(texts: Iterable[str], most: int) -> str:
     return next((shown for text in texts if (shown := line(text, most))), "")
 
 
+def _unescaped(texts: Iterable[str]) -> Iterator[str]:
+    """Without references to characters that are left although the markup was read: many pages
+    escape their meta tags twice."""
+    for text in texts:
+        yield html.unescape(text[:_LONGEST_ESCAPED]) if _ESCAPED.search(text) else text
+
+
 def _first_address(references: Iterable[str], addresses: Addresses, field: str) -> str:
     return next((url for each in references if (url := addresses(each, field))), "")
 
@@ -104,30 +124,30 @@ def _first_address(references: Iterable[str], addresses: Addresses, field: str) 
 def _titles(
     metas: MetaTags, main: MainThing, parse: Parse, elements: PageElements
 ) -> Iterator[str]:
-    yield from metas.first("og:title", "twitter:title")
+    yield from _unescaped(metas.first("og:title", "twitter:title"))
     yield from main.texts("headline", "name")
     yield parse.title
     yield elements.heading()
 
 
 def _descriptions(metas: MetaTags, main: MainThing) -> Iterator[str]:
-    yield from metas.first("og:description", "twitter:description", "description")
+    yield from _unescaped(metas.first("og:description", "twitter:description", "description"))
     yield from main.texts("description")
-    yield from metas.first("dc.description", "dcterms.description", "abstract")
+    yield from _unescaped(metas.first("dc.description", "dcterms.description", "abstract"))
 
 
 def _site_names(metas: MetaTags, main: MainThing) -> Iterator[str]:
-    yield from metas.first("og:site_name")
+    yield from _unescaped(metas.first("og:site_name"))
     yield from main.site_names()
-    yield from metas.first("application-name", "dc.publisher", "publisher")
+    yield from _unescaped(metas.first("application-name", "dc.publisher", "publisher"))
 
 
 def _kinds(metas: MetaTags, main: MainThing, parse: Parse) -> Iterator[str]:
     yield from metas.first("og:type")
     yield main.type
-    for item in microdata_items(parse.metadata)[:1]:
-        for kind in item.get("type", ()):
-            yield str(kind).rstrip("/").rpartition("/")[2]
+    for item in microdata_items(parse.metadata):
+        kinds = (str(kind).rstrip("/").rpartition("/")[2] for kind in item.get("type", ()))
+        yield from filter(may_be_subject, kinds)
     yield from metas.first("twitter:card")
 
 
@@ -148,7 +168,7 @@ def _authors(metas: MetaTags, main: MainThing, left_out: LeftOut) -> tuple[str, 
         metas.first("parsely-author", "sailthru.author"),
         metas.first("twitter:creator"),
     )
-    for source in sources:
+    for source in map(_unescaped, sources):
         names = dict.fromkeys(
             name
             for text in source

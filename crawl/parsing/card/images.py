@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from crawl.html.tokens import Attributes
-from crawl.parsing.card.bounds import Addresses, line, pixels
+from crawl.parsing.card.bounds import Addresses, LeftOut, line, pixels
 from crawl.parsing.card.card import MAX_NAME, MAX_TITLE, CardImage
 from crawl.parsing.card.elements import PageElements
 from crawl.parsing.card.main_thing import MainThing
@@ -19,6 +20,10 @@ _LEAST_HEIGHT = 120
 _WIDEST = 4.0
 """Width by height: what is wider is a banner."""
 _MAX_CANDIDATES = 10
+_PLACEHOLDER = re.compile(
+    r"[/_-](?:1x1|blank|pixel|placeholder|spacer|transparent)\.(?:gif|jpe?g|png|svg|webp)(?:[?#]|\Z)",
+    re.I,
+)
 _LAZY = ("src", "data-src", "data-original", "data-lazy-src", "data-srcset", "srcset")
 """Where the address of an image is that is loaded when it is seen; `src` is a placeholder then."""
 
@@ -36,12 +41,18 @@ class _Stated:
 
 
 def image_of(
-    metas: MetaTags, main: MainThing, elements: PageElements, addresses: Addresses
+    metas: MetaTags,
+    main: MainThing,
+    elements: PageElements,
+    addresses: Addresses,
+    left_out: LeftOut,
 ) -> CardImage | None:
-    """The first image that has a web address."""
+    """The first image that has a web address and is no placeholder."""
     for stated in _candidates(metas, main, elements):
         url = addresses(stated.secure_url, _FIELD) or addresses(stated.url, _FIELD)
-        if url:
+        if url and (_PLACEHOLDER.search(url) or stated.width.strip() in ("1", "2")):
+            left_out.count("image.placeholder")
+        elif url:
             kind = stated.type.strip().lower()
             return CardImage(
                 url,
@@ -140,7 +151,7 @@ def _picture(elements: PageElements, addresses: Addresses) -> CardImage | None:
         ):
             continue
         url = next((url for each in _sources(attributes) if (url := addresses(each, _FIELD))), "")
-        if url:
+        if url and not _PLACEHOLDER.search(url):
             image = CardImage(url, width, height, line(attributes.get("alt"), MAX_TITLE))
             if is_main:
                 return image

@@ -16,7 +16,6 @@ from crawl.parsing.card.card import (
     CardIcon,
     CardOEmbed,
 )
-from crawl.parsing.html.links import rel_of
 
 _FEED_TYPES = (
     *("application/rss+xml", "application/atom+xml", "application/feed+json"),
@@ -29,6 +28,7 @@ _OEMBED_FORMATS = {
     "text/xml+oembed": "xml",
 }
 _ICONS = names_in("apple-touch-icon apple-touch-icon-precomposed fluid-icon icon mask-icon")
+_LONGEST_REL = 200
 _MAX_SIZES = 50
 
 
@@ -47,9 +47,10 @@ def linked_of(links: Iterable[Attributes], addresses: Addresses, left_out: LeftO
     oembed: dict[str, CardOEmbed] = {}
     for attributes in links:
         href = attributes.get("href")
-        words = rel_of(attributes).split()
-        if not href or not words:
-            continue
+        rels = (attributes.get("rel") or "")[:_LONGEST_REL].lower()
+        if not href or ("icon" not in rels and "alternat" not in rels):
+            continue  # most are style sheets
+        words = rels.split()
         kind = (attributes.get("type") or "").partition(";")[0].strip().lower()
         if "alternate" in words or "alternative" in words:
             if kind in _FEED_TYPES:

@@ -43,8 +43,11 @@ _NEVER = names_in(
     "Organization Person PostalAddress Rating Review SearchAction SiteNavigationElement",
     "SpeakableSpecification WPFooter WPHeader WPSideBar WebPageElement WebSite",
 )
-_LONG = names_in("articleBody reviewBody text transcript commentText hasPart comment review")
-"""Properties whose values are the page itself, or what others say."""
+_NOT_SELECTED = names_in(
+    "articleBody comment commentText hasPart isPartOf mainEntity mainEntityOfPage potentialAction",
+    "review reviewBody text transcript",
+)
+"""Properties whose values are the page itself, what it is a part of, or what others say."""
 _ADDRESS_PROPERTIES = names_in("url image thumbnailUrl contentUrl embedUrl logo sameAs")
 ADDRESS_PROPERTIES = frozenset(
     (*_ADDRESS_PROPERTIES, *(f"{outer}.url" for outer in ("offers", "publisher", "author")))
@@ -118,7 +121,12 @@ class MainThing:
     def selection(self) -> Iterator[tuple[str, str]]:
         """Properties and texts of the page's thing, without those that are long."""
         for name, value in self.thing.items():
-            if not isinstance(name, str) or name in _LONG or name.startswith("@") or len(name) > 60:
+            if (
+                not isinstance(name, str)
+                or name in _NOT_SELECTED
+                or name.startswith("@")
+                or len(name) > 60
+            ):
                 continue
             if name in _INNER:
                 for inner in _as_list(value)[:1]:
@@ -183,6 +191,11 @@ def _types(thing: Thing) -> Iterator[str]:
             short = kind[:300].strip().rstrip("/").rpartition("/")[2].rpartition(":")[2]
             if short.isascii() and short.isidentifier():
                 yield short
+
+
+def may_be_subject(kind: str) -> bool:
+    """Whether a page may be about a thing of that type."""
+    return _RANKS.get(kind, _UNKNOWN) is not None
 
 
 def _rank(thing: Thing) -> int | None:
