@@ -2,13 +2,8 @@
 
 title        og:title, twitter:title, JSON-LD (headline, else name), title element, first h1
 description  og:description, twitter:description, meta description, JSON-LD, dc.description
-<<<<<<< HEAD
-image        og:image (its secure_url first), twitter:image, JSON-LD, itemprop image, link
-             image_src, the first large picture of the main content by its declared size
-=======
 image        og:image (secure_url first), twitter:image, JSON-LD, itemprop image, link image_src,
              the first large picture of the main content by its declared size
->>>>>>> f0837ce81102c6fa5f2a3d247db013e19c5e0262
 canonical    link rel=canonical or the Link header, as the parser found them, og:url
 site_name    og:site_name, JSON-LD (WebSite, publisher), application-name, dc.publisher
 type         og:type, the type of JSON-LD's main thing, of the first microdata item, twitter:card
