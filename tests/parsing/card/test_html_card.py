@@ -22,6 +22,7 @@ ARTICLE = {
     "articleBody": "long " * 100,
 }
 LD = json_ld(ARTICLE)
+LARGE = "<img src=/a.png width=400 height=300>"
 
 # each page says less than the one before: what is asked next must be told then
 TITLES = (
@@ -148,10 +149,8 @@ def test_an_image_of_json_ld_may_stand_elsewhere_in_the_page() -> None:
     [
         ("<img src=/a.png width=100 height=100><img src=/b.png width=400 height=300>", "b.png"),
         ("<img src=/a.png width=1200 height=90><img src=/b.png width=400 height=300>", "b.png"),
-        ("<nav><img src=/a.png width=400 height=300></nav><img src=/b.png width=400 height=300>",)
-        + ("b.png",),
-        ("<img src=/a.png width=400 height=300><main><img src=/b.png width=400 height=300></main>",)
-        + ("b.png",),
+        (f"<nav>{LARGE}</nav><img src=/b.png width=400 height=300>", "b.png"),
+        (f"{LARGE}<main><img src=/b.png width=400 height=300></main>", "b.png"),
         ("<header><img src=/a.png width=400 height=300></header>", None),
         ("<article><header><img src=/a.png width=400 height=300></header></article>", "a.png"),
         ("<img src='data:image/gif;base64,R0' data-src=/a.png width=400 height=300>", "a.png"),
