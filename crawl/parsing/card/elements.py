@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from itertools import islice
 from typing import NamedTuple, Protocol
 
@@ -26,6 +26,8 @@ _MAX_DEPTH = 60
 _MAX_BASE = 4_096
 _NODES_OF_HEADING = 200
 _PIECES_OF_HEADING = 200
+_READ = 'meta,base,link[rel*="icon" i],link[rel*="alternat" i][type],link[rel*="image_src" i]'
+"""Of link elements those alone that the card is made of: reading attributes is what takes time."""
 _INSIDE = names_in("article main")
 _AROUND = names_in("aside dialog footer header nav")
 
@@ -83,7 +85,7 @@ class _TreeElements:
         self.base = ""
         metas: list[LexborNode] = []
         links: list[LexborNode] = []
-        for node in tree.css("meta,link,base"):
+        for node in tree.css(_READ):
             tag = node.tag
             if tag == "meta":
                 metas.append(node)
@@ -97,9 +99,15 @@ class _TreeElements:
         self.links = [node.attributes for node in links[:_MAX_LINKS]]
 
     def dated(self) -> Iterable[DatedTag]:
-        nodes = self._tree.css("time,[itemprop]")
-        for node in islice((each for each in nodes if each.tag in DATED_TAGS), _MAX_DATED):
-            yield DatedTag(node.tag or "", node.attributes, partial(_first_text, node))
+        return self._dated
+
+    @cached_property
+    def _dated(self) -> list[DatedTag]:
+        nodes = (each for each in self._tree.css("time,[itemprop]") if each.tag in DATED_TAGS)
+        return [
+            DatedTag(node.tag or "", node.attributes, partial(_first_text, node))
+            for node in islice(nodes, _MAX_DATED)
+        ]
 
     def heading(self) -> str:
         node = self._tree.css_first("h1")
