@@ -89,6 +89,7 @@ class Handle:
             self._engine,
             self._crawl,
             observer,
+            face=Face.API,
             resources=self._resources,
         )
 

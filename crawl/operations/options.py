@@ -240,9 +240,10 @@ def read_value(field: Field, value: object, face: Face, *, is_text: bool = False
         return read
     except (msgspec.ValidationError, ValueError, TypeError):
         expected = expected_text(field)
-        if isinstance(value, Mapping):
-            value = dict.fromkeys(value, ...)  # one of them may be a password
-        raise UsageError(f"{field.spelled(face)}: expected {expected}, got {value!r}") from None
+        got = repr(value)
+        if isinstance(value, Mapping):  # one of its values may be a password
+            got = f"a mapping of {', '.join(map(repr, value)) or 'nothing'}"
+        raise UsageError(f"{field.spelled(face)}: expected {expected}, got {got}") from None
     except UsageError as error:
         raise UsageError(f"{field.spelled(face)}: {error}") from None
 

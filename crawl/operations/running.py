@@ -8,9 +8,11 @@ from collections.abc import Iterator
 from contextvars import copy_context
 from typing import Any
 
-from crawl.errors import Cancelled
+from crawl.errors import Cancelled, CrawlError
 from crawl.operations.events import Finished, Remark
+from crawl.operations.face_words import in_python
 from crawl.operations.operation import Operation
+from crawl.operations.options import Face
 from crawl.operations.work import Work
 
 _CANCEL_AGAIN_S = 0.5
@@ -23,6 +25,11 @@ def perform(operation: Operation, work: Work, options: Any) -> Any:
             operation.check(work.config, options)
         result = operation.run(work, options)
     except BaseException as fault:
+        if work.face is Face.API and isinstance(fault, CrawlError):
+            # in place: whatever else it bears is its caller's, too
+            fault.args = tuple(
+                in_python(each, operation) if isinstance(each, str) else each for each in fault.args
+            )
         # of an interruption in good order that too is told which was done until then
         _tell(operation, work, getattr(fault, "result", None))
         work.observer.on_event(Finished(operation.name, fault))

@@ -20,6 +20,7 @@ from crawl.operations.events import (
     StepBegan,
 )
 from crawl.operations.interrupt import stop_on_signal
+from crawl.operations.options import Face
 from crawl.telemetry.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -101,6 +102,8 @@ class Work:
     clock: Clock = field(default_factory=SystemClock)
     lines: Iterable[str] | None = None
     """What comes in line by line, from stdin or a socket, in place of the URLs that were given."""
+    face: Face = Face.COMMAND_LINE
+    """Where it was called, and in whose words its caller is told what is wrong."""
     resources: dict[str, Any] = field(default_factory=dict)
     """What stays open for the next operation of the same handle, by name."""
 

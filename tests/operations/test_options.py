@@ -103,9 +103,9 @@ def test_words_of_a_command_line_are_read() -> None:
         ("dry", 1, "expected true or false, got 1"),
         ("segments", 3, "expected a list of texts, got 3"),
         ("segments", ["a", 3], "expected a list of texts, got ['a', 3]"),
-        ("segments", {"a": 1}, "expected a list of texts, got {'a': Ellipsis}"),
+        ("segments", {"a": 1}, "expected a list of texts, got a mapping of 'a'"),
         ("target", b"x", "expected a text, got b'x'"),
-        ("params", {"a": 1}, "expected texts by name, got {'a': Ellipsis}"),
+        ("params", {"a": 1}, "expected texts by name, got a mapping of 'a'"),
         ("params", "a=b", "expected texts by name, got 'a=b'"),
     ],
 )
