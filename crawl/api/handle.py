@@ -11,6 +11,7 @@ from crawl.config import Config
 from crawl.did_you_mean import did_you_mean
 from crawl.errors import UsageError
 from crawl.operations.events import Observer
+from crawl.operations.face_words import in_python
 from crawl.operations.operation import Operation
 from crawl.operations.options import Face, read_options
 from crawl.operations.registry import all_operations, find_method, operations_of
@@ -89,7 +90,7 @@ class Handle:
             self._engine,
             self._crawl,
             observer,
-            face=Face.API,
+            words=lambda text: in_python(text, operation),
             resources=self._resources,
         )
 

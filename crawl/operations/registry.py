@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from crawl.errors import PluginError
+from crawl.printable import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -191,7 +192,8 @@ def _loaded(point: EntryPoint) -> tuple[Operation, ...]:
     try:
         loaded: Any = point.load()
     except Exception as error:
-        fault = f"operation {point.name}: {point.value} cannot be loaded: {error}"
+        why = printable(str(error)) or type(error).__name__
+        fault = f"operation {point.name}: {point.value} cannot be loaded: {why}"
         raise PluginError(fault) from error
     several = loaded if isinstance(loaded, tuple) else (loaded,)
     if not several or not all(isinstance(each, Operation) for each in several):

@@ -10,9 +10,7 @@ from typing import Any
 
 from crawl.errors import Cancelled, CrawlError
 from crawl.operations.events import Finished, Remark
-from crawl.operations.face_words import in_python
 from crawl.operations.operation import Operation
-from crawl.operations.options import Face
 from crawl.operations.work import Work
 
 _CANCEL_AGAIN_S = 0.5
@@ -25,10 +23,10 @@ def perform(operation: Operation, work: Work, options: Any) -> Any:
             operation.check(work.config, options)
         result = operation.run(work, options)
     except BaseException as fault:
-        if work.face is Face.API and isinstance(fault, CrawlError):
+        if isinstance(fault, CrawlError):
             # in place: whatever else it bears is its caller's, too
             fault.args = tuple(
-                in_python(each, operation) if isinstance(each, str) else each for each in fault.args
+                work.words(each) if isinstance(each, str) else each for each in fault.args
             )
         # of an interruption in good order that too is told which was done until then
         _tell(operation, work, getattr(fault, "result", None))
@@ -43,7 +41,7 @@ def perform(operation: Operation, work: Work, options: Any) -> Any:
 
 def _tell(operation: Operation, work: Work, result: object) -> None:
     for line in getattr(result, "remarks", ()):
-        work.observer.on_event(Remark(operation.command_name, line))
+        work.observer.on_event(Remark(operation.command_name, work.words(line)))
 
 
 class Running:

@@ -20,7 +20,6 @@ from crawl.operations.events import (
     StepBegan,
 )
 from crawl.operations.interrupt import stop_on_signal
-from crawl.operations.options import Face
 from crawl.telemetry.progress import shown_progress
 
 if TYPE_CHECKING:
@@ -102,8 +101,8 @@ class Work:
     clock: Clock = field(default_factory=SystemClock)
     lines: Iterable[str] | None = None
     """What comes in line by line, from stdin or a socket, in place of the URLs that were given."""
-    face: Face = Face.COMMAND_LINE
-    """Where it was called, and in whose words its caller is told what is wrong."""
+    words: Callable[[str], str] = str
+    """Puts what is said of the operation's options into the words of its caller."""
     resources: dict[str, Any] = field(default_factory=dict)
     """What stays open for the next operation of the same handle, by name."""
 
@@ -149,11 +148,11 @@ class Work:
 
     def remark(self, text: str) -> None:
         """A line for whoever operates the crawl."""
-        self.observer.on_event(Remark(self.operation, text))
+        self.observer.on_event(Remark(self.operation, self.words(text)))
 
     def notice(self, text: str) -> None:
         """A line about how it goes."""
-        self.observer.on_event(Notice(text))
+        self.observer.on_event(Notice(self.words(text)))
 
     def showing(
         self, step: str, look: Look, *, poll_seconds: float | None = None

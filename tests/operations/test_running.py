@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
@@ -89,6 +89,24 @@ def test_a_fault_is_told_and_raised() -> None:
         running.result(60)
     (finished,) = recorder.events
     assert isinstance(finished, Finished) and isinstance(finished.fault, UsageError)
+
+
+def test_all_that_is_said_is_in_the_words_of_the_caller() -> None:
+    def run(work: Work, options: Nothing) -> Done:
+        work.notice("--a goes well")
+        work.remark("--a went well")
+        return Done(("--a is done",))
+
+    def fail(work: Work, options: Nothing) -> Done:
+        raise UsageError("--a cannot be meant")
+
+    recorder = Recorder()
+    work = replace(work_for(recorder), words=lambda text: text.replace("--a", "A"))
+    perform(operation_of(run), work, Nothing())
+    said = [getattr(event, "text", None) for event in recorder.events]
+    assert said == ["A goes well", "A went well", "A is done", None]
+    with pytest.raises(UsageError, match="^A cannot be meant$"):
+        perform(operation_of(fail), work, Nothing())
 
 
 def test_a_cancelled_operation_begins_no_further_task() -> None:

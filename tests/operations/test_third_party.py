@@ -105,3 +105,39 @@ def test_a_package_of_somebody_else_adds_an_operation(tmp_path: Path) -> None:
     assert "cancelled" in found["cancelled"]
     assert found["events"] == ["Notice", "Finished"]
     assert "## crawl lengths" in found["page"] and "crawl lengths mycrawl" in found["page"]
+
+
+BROKEN = """
+[nutria.operation]
+broken = acme_broken:OPERATION
+fetch = acme_broken:OPERATION
+nothing = json:dumps
+"""
+
+
+@pytest.mark.slow(seconds=5)
+def test_packages_that_are_broken_leave_our_commands_as_they_are(tmp_path: Path) -> None:
+    (tmp_path / "acme_broken").mkdir()
+    (tmp_path / "acme_broken" / "__init__.py").write_text("raise RuntimeError('\\x1b[31mboom')")
+    about = tmp_path / "acme_broken-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: acme-broken\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(BROKEN)
+
+    def typed(*words: str) -> subprocess.CompletedProcess[str]:
+        path = os.pathsep.join([str(tmp_path), str(ROOT)])
+        command = [sys.executable, "-m", "crawl", *words]
+        environment = {**os.environ, "PYTHONPATH": path}
+        return subprocess.run(command, env=environment, capture_output=True, text=True)
+
+    listed = typed("--help")
+    assert listed.returncode == 0 and "updatedb" in listed.stdout
+    assert "operation broken: acme_broken:OPERATION cannot be loaded" in listed.stdout
+    assert "operation nothing: json:dumps is no Operation" in listed.stdout
+    assert "operation fetch of acme_broken:OPERATION: the name is taken" in listed.stderr
+    assert json.loads(typed("fetch", "--schema").stdout)["title"] == "fetch"
+    asked = typed("broken")
+    assert asked.returncode == 2 and asked.stderr.splitlines()[-1] == (
+        r"crawl: operation broken: acme_broken:OPERATION cannot be loaded: \x1b[31mboom"
+    )
+    assert "\x1b" not in listed.stdout + listed.stderr + asked.stderr
