@@ -23,7 +23,8 @@ from tests.phases.made import datum, make_crawldb
 
 def test_the_public_names() -> None:
     assert sorted(crawl.__all__) == [
-        *("Crawl", "CrawlError", "__version__", "check_url", "fetch_page", "is_allowed"),
+        *("Crawl", "CrawlError", "__version__", "check_url", "connect", "connect_async"),
+        *("fetch_page", "is_allowed"),
         *("list_plugins", "list_properties", "open", "parse_page", "plan"),
     ]
     assert all(getattr(crawl, name) is not None for name in crawl.__all__)

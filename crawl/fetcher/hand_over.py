@@ -9,7 +9,7 @@ the crawl's datasets `robots` and `servers` (crawl/phases/fetch/hand_over.py).
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from crawl.clock import Clock
@@ -147,19 +147,35 @@ def write_server_states(
     folder: Folder, part: int, states: Iterable[ServerState], clock: Clock
 ) -> Piece | None:
     """Writes what the servers of a task are owed at its end; None where that is nothing."""
+    pauses = pauses_of(states, clock)
+    return write_pauses(folder, part, pauses) if pauses else None
+
+
+def pauses_of(states: Iterable[ServerState], clock: Clock) -> list[ServerPause]:
+    """What servers are owed as others are told of it, who may have another clock."""
     now_ms = clock.now_ms()
 
     def moment(seconds: float) -> int:
         return now_ms + round(seconds * 1000)
 
-    pauses = [
+    return [
         ServerPause(
             *(state.key, moment(state.pause_s), state.exceptions, moment(state.counts_s)),
             *(state.min_delay_s, state.wait_reason, now_ms, state.closed_reason),
         )
         for state in states
     ]
-    return write_pauses(folder, part, pauses) if pauses else None
+
+
+def states_of(pauses: Iterable[ServerPause], now_ms: int) -> Iterator[ServerState]:
+    """What servers are owed as an engine keeps it, as of a moment."""
+    for pause in pauses:
+        counts_s = max(0, pause.failures_until_ms - now_ms) / 1000
+        pause_s = max(0.0, pause.pause_s(now_ms))
+        yield ServerState(
+            *(pause.server, pause_s, pause.failures, pause.closed),
+            *(counts_s, pause.crawl_delay_s, pause.reason),
+        )
 
 
 def read_server_states(
@@ -169,12 +185,6 @@ def read_server_states(
     for piece in pieces:
         try:
             for rows in read_pause_rows(folder, piece):
-                for pause in to_pauses(rows):
-                    counts_s = max(0, pause.failures_until_ms - now_ms) / 1000
-                    pause_s = max(0.0, pause.pause_s(now_ms))
-                    yield ServerState(
-                        *(pause.server, pause_s, pause.failures, pause.closed),
-                        *(counts_s, pause.crawl_delay_s, pause.reason),
-                    )
+                yield from states_of(to_pauses(rows), now_ms)
         except StorageError as error:
             _log.warning("%s; the pauses that it held are not known", error)

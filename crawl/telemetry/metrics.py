@@ -132,6 +132,35 @@ FETCH_WORKER_MEMORY = _gauge("fetch_worker_memory_bytes", "Peak memory of the la
 # --- parse -----------------------------------------------------------------------------
 PARSE_PAGES = _counter("parse_pages", "Parsed documents by outcome.", "outcome")
 
+# --- the realtime lane -----------------------------------------------------------------
+SERVICE_JOBS = _counter("service_jobs", "Submitted URLs by what became of them.", "state")
+SERVICE_REFUSALS = _counter(
+    "service_refusals", "URLs that were not taken on, or not fetched.", "reason"
+)
+SERVICE_WAITING = _gauge("service_waiting", "Jobs in the queue that nobody works on.", "priority")
+SERVICE_CLAIMED = _gauge("service_claimed", "Jobs that are being worked on.")
+SERVICE_IN_LANE = _gauge(
+    "service_in_lane", "URLs in the engine: their servers' turn, or under way."
+)
+SERVICE_JOBS_PER_SECOND = _gauge("service_jobs_per_second", "Jobs that ended, lately.")
+SERVICE_STAGE_SECONDS = _histogram(
+    "service_stage_seconds",
+    "From submission to look-up, by stage: queue, robots, dns, connect, first_byte, body, parse,"
+    " store; total: all of it, per job.",
+    (0.001, 0.005, 0.02, 0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300),
+    "stage",
+)
+SERVICE_HOSTS_RETIRED = _counter("service_hosts_retired", "Idle queues of hosts that were dropped.")
+SERVICE_API_REQUESTS = _counter(
+    "service_api_requests", "Requests, by endpoint and status.", "endpoint", "status"
+)
+SERVICE_API_SECONDS = _histogram(
+    "service_api_seconds",
+    "How long requests took, those that wait for a page aside.",
+    (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5),
+    "endpoint",
+)
+
 # --- of telemetry itself ---------------------------------------------------------------
 LABELS_FOLDED = _counter(
     "telemetry_labels_folded", "Figures that were counted as `other`: too many label values."

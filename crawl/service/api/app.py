@@ -1,0 +1,124 @@
+"""The application that a server of HTTP runs."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.service.access import AccessPolicy
+from crawl.service.api.endpoints import Endpoint, endpoints, openapi
+from crawl.service.api.gate import Gate, Refused, error_response, json_response
+from crawl.service.api.handlers import Handlers
+from crawl.service.api.metrics import metrics_text
+from crawl.service.api.streams import Streams
+from crawl.service.api.webhook_handlers import WebhookHandlers
+from crawl.service.count_flushing import counts_flushed
+from crawl.service.events import EventBus, next_epoch
+from crawl.service.keys import KeyRing
+from crawl.service.listeners import Listener
+from crawl.service.notifier import Notifier
+from crawl.service.quota import Quotas
+from crawl.service.scope import Scope
+from crawl.service.service import Service
+from crawl.service.settings import MAX_BODY
+from crawl.service.settings_access import EventSettings, default_quota
+from crawl.service.stores.store import Store
+from crawl.service.webhooks.assembly import Webhooks
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.version import __version__
+
+
+class ServedCrawl:
+    """A service with everything that its HTTP interface has beside it; to be entered."""
+
+    def __init__(self, crawl_dir: CrawlDir, config: Config, clock: Clock, bind: str) -> None:
+        self._config = config
+        self._bind = bind
+        self._clock = clock
+        self._stack = ExitStack()
+        self.service = Service(crawl_dir, config, clock, self._listeners)
+        self.keys = KeyRing.of(config, self.service.store, clock)
+        self.quotas = Quotas(self.service.store, clock)
+
+    def _listeners(self, store: Store) -> tuple[Listener, ...]:
+        events = EventSettings.of(self._config)
+        self.bus = EventBus(
+            next_epoch(store, self._clock),
+            ring=events.ring,
+            buffer=events.buffer,
+            most_listeners=events.listeners,
+        )
+        self.webhooks = Webhooks.of(self._config, store, self._clock)
+        return (Notifier(self.bus, self.webhooks.outbox),)
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            stack.callback(self.service.stop)
+            self.service.start()
+            stack.enter_context(counts_flushed(self._config, self.quotas, self.keys))
+            self.webhooks.deliverer.start()
+            stack.callback(self.webhooks.deliverer.stop)
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._stack.close()
+
+    def app(self) -> Starlette:
+        """The application over this service."""
+        gate = Gate(
+            AccessPolicy.of(self._config, self._bind),
+            self.keys,
+            self.quotas,
+            self.service.counters,
+            self._config[MAX_BODY],
+            {scope: default_quota(self._config, scope) for scope in Scope},
+        )
+        handlers = Handlers.of(self.service, gate)
+        described = endpoints(
+            handlers,
+            Streams(handlers, self.bus),
+            WebhookHandlers(handlers, self.webhooks),
+        )
+        return _application(described, gate, self.service)
+
+
+def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) -> Starlette:
+    description = openapi(described, __version__)
+
+    async def describe(request: Request) -> Response:
+        return json_response(description)
+
+    async def metrics(request: Request) -> Response:
+        return Response(metrics_text(service), media_type="text/plain; version=0.0.4")
+
+    routes = [
+        Route(each.path, gate.guard(each.handle, each.scope), methods=[each.method])
+        for each in described
+    ]
+    routes.append(Route("/openapi.json", describe))
+    routes.append(Route("/metrics", metrics))
+    return Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
+
+
+async def _not_found(request: Request, error: Exception) -> Response:
+    """A path or a method that there is not, said as every other error is."""
+    assert isinstance(error, HTTPException)
+    codes = {404: "not_found", 405: "method_not_allowed"}
+    code = codes.get(error.status_code, "bad_request")
+    headers = tuple((error.headers or {}).items())
+    return error_response(Refused(error.status_code, code, str(error.detail), headers))

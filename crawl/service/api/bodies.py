@@ -1,0 +1,185 @@
+"""What may be sent to the service: every body is one of these, checked before anything is done."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from crawl.config.quantities import Duration
+from crawl.errors import UsageError
+from crawl.service.admission import MAX_URL
+from crawl.service.site_crawls.scope import ScopeWish
+from crawl.service.site_crawls.values import MAX_SEEDS, CrawlLimits, CrawlWish
+from crawl.service.values import Priority, Wish
+
+MAX_URLS = 1000
+"""Of one request."""
+MAX_LOOKUP = 300
+MAX_TEXT = 1_000_000
+MAX_TAGS = 20
+MAX_QUERY = 8192
+"""Characters of a parameter of a request's address."""
+_MAX_AGE_S = 10 * 365 * 86_400.0
+_SECONDS = Duration("s", 0.0, _MAX_AGE_S)
+
+Url = Annotated[
+    str,
+    Meta(
+        min_length=1,
+        # some more than is looked at: what is too long is told so, with its reason
+        max_length=2 * MAX_URL,
+        description="A URL of http or https.",
+        examples=["https://example.org/news/1"],
+    ),
+]
+Tag = Annotated[str, Meta(min_length=1, max_length=100, examples=["newsroom"])]
+Tags = Annotated[tuple[Tag, ...], Meta(max_length=MAX_TAGS)]
+Age = Annotated[
+    float | str,
+    Meta(
+        description="How old an answer may be: seconds, or a text such as 15min. 0: fetch anew.",
+        examples=["15min"],
+    ),
+]
+PriorityName = Annotated[
+    str, Meta(pattern="^(high|normal|low)$", description="high, normal or low", examples=["high"])
+]
+
+
+class UrlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A URL with wishes of its own."""
+
+    url: Url
+    priority: PriorityName | None = None
+    max_age: Age | None = None
+    tags: Tags | None = None
+
+
+Urls = Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)]
+
+
+class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One URL, several, or a text that has some: exactly one of the three."""
+
+    url: Url | None = None
+    urls: Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)] | None = (
+        None
+    )
+    text: Annotated[str, Meta(max_length=MAX_TEXT)] | None = None
+    priority: PriorityName = "normal"
+    max_age: Age | None = None
+    tags: Tags = ()
+
+    def wishes(self, owner: str, found_in_text: tuple[str, ...] = ()) -> list[Wish]:
+        """What is asked for, in its order. Raises UsageError for what cannot be meant."""
+        if sum(each is not None for each in (self.url, self.urls, self.text)) != 1:
+            raise UsageError("expected exactly one of url, urls and text")
+        given = self.urls if self.urls is not None else (self.url,) if self.url else found_in_text
+        return [self._wish(each, owner) for each in given]
+
+    def _wish(self, each: str | UrlWish, owner: str) -> Wish:
+        own = UrlWish(url=each) if isinstance(each, str) else each
+        return Wish(
+            url=own.url,
+            priority=Priority.of_label(own.priority or self.priority),
+            max_age_s=age_s(self.max_age if own.max_age is None else own.max_age),
+            tags=self.tags if own.tags is None else own.tags,
+            owner=owner,
+        )
+
+
+class Lookup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """URLs of which is asked what is known."""
+
+    urls: Annotated[tuple[Url, ...], Meta(max_length=MAX_LOOKUP)]
+
+
+class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A URL whose page is waited for."""
+
+    url: Url
+    max_age: Age | None = None
+    priority: PriorityName = "high"
+    tags: Tags = ()
+
+    def wish(self, owner: str) -> Wish:
+        return Wish(
+            url=self.url,
+            priority=Priority.of_label(self.priority),
+            max_age_s=age_s(self.max_age),
+            tags=self.tags,
+            owner=owner,
+        )
+
+
+class SiteScope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What belongs to the site; without a word: the hosts of the seeds."""
+
+    hosts: tuple[str, ...] | None = None
+    domains: tuple[str, ...] | None = None
+    prefix: str | tuple[str, ...] | None = None
+    include: tuple[str, ...] | None = None
+    exclude: tuple[str, ...] | None = None
+
+    def wish(self) -> ScopeWish:
+        prefixes = (self.prefix,) if isinstance(self.prefix, str) else self.prefix or ()
+        return ScopeWish(
+            hosts=self.hosts or (),
+            domains=self.domains or (),
+            prefixes=prefixes,
+            include=self.include or (),
+            exclude=self.exclude or (),
+        )
+
+
+class SiteLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much of it is wanted."""
+
+    pages: Annotated[int, Meta(ge=1, le=10_000_000)] = 1000
+    depth: Annotated[int, Meta(ge=0, le=1000)] = 20
+    seconds: Annotated[float, Meta(gt=0, le=_MAX_AGE_S)] | None = None
+
+
+class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A site that is to be crawled at once."""
+
+    seeds: Annotated[tuple[Url, ...], Meta(min_length=1, max_length=MAX_SEEDS)]
+    scope: SiteScope = SiteScope()
+    limits: SiteLimits = SiteLimits()
+    formats: tuple[Annotated[str, Meta(pattern="^(metadata|markdown)$")], ...] = ("metadata",)
+    tags: Tags = ()
+
+    def wish(self, owner: str) -> CrawlWish:
+        limits = CrawlLimits(
+            pages=self.limits.pages, depth=self.limits.depth, seconds=self.limits.seconds
+        )
+        return CrawlWish(
+            seeds=self.seeds,
+            scope=self.scope.wish(),
+            limits=limits,
+            formats=self.formats,
+            tags=self.tags,
+            owner=owner,
+        )
+
+
+def age_s(value: float | str | None, what: str = "max_age") -> float | None:
+    """Seconds of a number or of a text such as 15min."""
+    if value is None:
+        return None
+    try:
+        return _SECONDS.of_text(value) if isinstance(value, str) else _SECONDS.of(value)
+    except ValueError:
+        raise UsageError(f"{what}: expected seconds or a text such as 15min") from None
+
+
+def read_body(raw: bytes, kind: type[Any]) -> Any:
+    """The body as one of these; UsageError, which names the place, for anything else."""
+    try:
+        return msgspec.json.decode(raw or b"null", type=kind)
+    except msgspec.ValidationError as error:
+        raise UsageError(str(error)) from None
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise UsageError(f"the body is no JSON: {error}") from None

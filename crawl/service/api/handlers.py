@@ -1,0 +1,232 @@
+"""What is done for each request."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from crawl.errors import NoSnapshot, UsageError
+from crawl.search.answers import SearchOptions
+from crawl.service import views
+from crawl.service.access import Caller
+from crawl.service.api import bodies
+from crawl.service.api.gate import Gate, Refused, json_response
+from crawl.service.ids import is_job_id
+from crawl.service.intake import Submitted
+from crawl.service.scope import Scope
+from crawl.service.service import Service
+from crawl.service.urls_in_text import urls_in_text
+from crawl.service.values import JobState
+
+MAX_WAIT_S = 60.0
+_THREADS = 8
+"""That wait for disks: the loop that serves all requests must not."""
+_Result = TypeVar("_Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Handlers:
+    """All but streams and webhooks."""
+
+    service: Service
+    gate: Gate
+    threads: ThreadPoolExecutor
+
+    @classmethod
+    def of(cls, service: Service, gate: Gate) -> Handlers:
+        return cls(service, gate, ThreadPoolExecutor(_THREADS, "service-api"))
+
+    async def submit(self, request: Request, caller: Caller) -> Response:
+        """Takes URLs on: 202 when they are stored; 429 where none could be taken on."""
+        submission = bodies.read_body(await self.gate.body(request), bodies.Submission)
+        found: tuple[str, ...] = ()
+        if submission.text is not None:
+            found = tuple(urls_in_text(submission.text, bodies.MAX_URLS).urls)
+        wishes = submission.wishes(caller.id, found)
+        self.gate.take(caller, Scope.SUBMIT, max(1, len(wishes)))
+        submitted = await self.in_thread(lambda: self.service.intake.submit(wishes))
+        view = {"jobs": [views.submitted_view(each) for each in submitted]}
+        _require_room(submitted, view)
+        return json_response(view, 202)
+
+    async def job(self, request: Request, caller: Caller) -> Response:
+        """What became of a job."""
+        job_id = request.path_params["job"]
+        finished = await self.in_thread(lambda: self.service.answers.get(job_id))
+        if finished is not None:
+            return json_response(views.finished_view(finished))
+        if not await self.in_thread(lambda: self.service.queue.contains(job_id)):
+            raise Refused(404, "not_found", "there is no such job, or it ended long ago")
+        return json_response(views.waiting_view(job_id, ""))
+
+    async def url(self, request: Request, caller: Caller) -> Response:
+        """What is known of one URL."""
+        url = _parameter(request, "url")
+        self.gate.take(caller, Scope.LOOKUP, 1)
+        (resolved,) = self._resolve([url])
+        if resolved is None:
+            raise Refused(404, "not_known", "the URL was not fetched yet")
+        return json_response(resolved)
+
+    async def lookup(self, request: Request, caller: Caller) -> Response:
+        """What is known of some URLs, in their order. It is answered by the loop itself: a look
+        into the embedded store takes less time than the way to another thread."""
+        asked = bodies.read_body(await self.gate.body(request), bodies.Lookup)
+        self.gate.take(caller, Scope.LOOKUP, max(1, len(asked.urls)))
+        return json_response({"pages": self._resolve(asked.urls)})
+
+    async def fetch(self, request: Request, caller: Caller) -> Response:
+        """The page of a URL, waited for; 202 and where to look where it takes longer."""
+        wait_s = _wait_of(request)
+        wish = bodies.read_body(await self.gate.body(request), bodies.Fetch).wish(caller.id)
+        self.gate.take(caller, Scope.FETCH, 1)
+        (submitted,) = await self.in_thread(lambda: self.service.intake.submit([wish]))
+        if submitted.answer is not None:
+            return json_response(views.resolved_view(submitted.answer, submitted.url))
+        if submitted.state is JobState.REFUSED:
+            _require_room([submitted], None)
+            message = f"the URL must not be asked for: {submitted.reason}"
+            raise Refused(422, submitted.reason, message)
+        future = await self.in_thread(lambda: self.service.wait_for(submitted.id))
+        try:
+            finished = await asyncio.wait_for(asyncio.wrap_future(future), wait_s)
+        except TimeoutError:
+            self.service.waiters.give_up(submitted.id, future)
+            view = views.waiting_view(submitted.id, submitted.url)
+            see = f"/v1/jobs/{submitted.id}"
+            return json_response({"job": view, "see": see}, 202, (("Location", see),))
+        view = views.finished_view(finished)
+        if finished.page is None:
+            message = f"the URL was not fetched: {finished.reason}"
+            raise Refused(422, finished.reason or "refused", message, details=view)
+        return json_response(view["page"])
+
+    async def search(self, request: Request, caller: Caller) -> Response:
+        """The best pages for a query."""
+        query = _parameter(request, "q")
+        limit = _number(request, "limit", 10, 1, 100)
+        offset = _number(request, "offset", 0, 0, 900)
+        self.gate.take(caller, Scope.SEARCH, 1)
+        search = self.service.search
+        if search is None:
+            message = "there is no search here: pip install 'nutria[search]'"
+            raise Refused(501, "no_search", message)
+        options = SearchOptions(limit=limit, offset=offset, per_host=search.default_per_host)
+        try:
+            answer = await self.in_thread(lambda: search.search(query, options))
+        except NoSnapshot as error:
+            raise Refused(404, "no_index", str(error)) from None
+        found = answer.values()
+        hits = [{**each, "url": each["url"]} for each in found.pop("results")]
+        return json_response({**found, "hits": hits})
+
+    async def start_crawl(self, request: Request, caller: Caller) -> Response:
+        """Begins to crawl a site."""
+        wish = bodies.read_body(await self.gate.body(request), bodies.SiteWish).wish(caller.id)
+        self.gate.take(caller, Scope.CRAWL, 1)
+        crawl = await self.in_thread(lambda: self.service.crawls.start(wish))
+        see = f"/v1/crawls/{crawl.id}"
+        return json_response(views.crawl_view(crawl), 201, (("Location", see),))
+
+    async def crawls(self, request: Request, caller: Caller) -> Response:
+        """The crawls of the caller."""
+        limit = _number(request, "limit", 100, 1, 1000)
+        crawls = await self.in_thread(self.service.crawls.all_crawls)
+        own = [each for each in crawls if _is_of(each.wish.owner, caller)]
+        return json_response({"crawls": [views.crawl_view(each) for each in own[-limit:]]})
+
+    async def crawl(self, request: Request, caller: Caller) -> Response:
+        """How far a crawl is."""
+        return json_response(views.crawl_view(await self.own_crawl(request, caller)))
+
+    async def cancel_crawl(self, request: Request, caller: Caller) -> Response:
+        """Ends a crawl, which may have ended before."""
+        crawl = await self.own_crawl(request, caller)
+        await self.in_thread(lambda: self.service.crawls.cancel(crawl.id))
+        return json_response(views.crawl_view(await self.own_crawl(request, caller)))
+
+    async def own_crawl(self, request: Request, caller: Caller) -> Any:
+        """The crawl that the path names; 404 where it is another's, too."""
+        crawl_id = request.path_params["crawl"]
+        crawl = None
+        if is_job_id(crawl_id):
+            crawl = await self.in_thread(lambda: self.service.crawls.crawl(crawl_id))
+        if crawl is None or not _is_of(crawl.wish.owner, caller):
+            raise Refused(404, "not_found", "there is no such crawl")
+        return crawl
+
+    async def health(self, request: Request, caller: Caller) -> Response:
+        """Whether the process works."""
+        if self.service.fault is not None:
+            raise Refused(500, "ended", "a part of the service has ended; its log has more")
+        return json_response({"status": "ok"})
+
+    async def ready(self, request: Request, caller: Caller) -> Response:
+        """Whether requests would be served now."""
+        await self.in_thread(self.service.check)
+        stats = self.service.stats()
+        return json_response(
+            {"status": "ready", "waiting": stats.waiting, "claimed": stats.claimed}
+        )
+
+    def _resolve(self, texts: Sequence[str]) -> list[Any]:
+        """What is known of URLs as they were written."""
+        urls = [self.service.admission.normal_form(text) for text in texts]
+        known = [url for url in urls if url is not None]
+        found = dict(zip(known, self.service.pages.resolve(known), strict=True))
+        answers = []
+        for text, url in zip(texts, urls, strict=True):
+            resolved = None if url is None else found[url]
+            answers.append(None if resolved is None else views.resolved_view(resolved, text))
+        return answers
+
+    async def in_thread(self, function: Callable[[], _Result]) -> _Result:
+        return await asyncio.get_running_loop().run_in_executor(self.threads, function)
+
+
+def _require_room(submitted: Sequence[Submitted], view: Any) -> None:
+    """Raises 429 where all was refused because too much waits."""
+    waits = [each.retry_after_s for each in submitted]
+    if submitted and all(waits):
+        retry = (("Retry-After", str(-int(-max(waits) // 1))),)
+        message = "too much waits to be fetched: come back later"
+        raise Refused(429, submitted[0].reason, message, retry, details=view)
+
+
+def _is_of(owner: str, caller: Caller) -> bool:
+    return owner == caller.id or caller.may(Scope.ADMIN)
+
+
+def _parameter(request: Request, name: str) -> str:
+    values = request.query_params.getlist(name)
+    if len(values) != 1 or not values[0]:
+        raise UsageError(f"expected one parameter {name}")
+    if len(values[0]) > bodies.MAX_QUERY:
+        raise UsageError(f"{name}: at most {bodies.MAX_QUERY:,} characters")
+    return values[0]
+
+
+def _number(request: Request, name: str, default: int, least: int, most: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return default
+    if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
+        raise UsageError(f"{name}: expected a whole number from {least} to {most}")
+    return int(text)
+
+
+def _wait_of(request: Request) -> float:
+    text = request.query_params.get("wait")
+    if text is None:
+        return 5.0
+    seconds = bodies.age_s(text, "wait")
+    assert seconds is not None
+    if seconds > MAX_WAIT_S:
+        raise UsageError(f"wait: at most {MAX_WAIT_S:g}s")
+    return seconds

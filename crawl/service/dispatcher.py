@@ -1,0 +1,128 @@
+"""Feeds the lane from the queue: by priority, fairly between hosts, and what is known by now is
+answered without a request.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Sequence
+from threading import Condition
+
+from crawl.clock import Clock
+from crawl.counters import Counters
+from crawl.model.answer_keys import ETAG_KEY, LAST_MODIFIED_KEY
+from crawl.model.datum import CrawlDatum
+from crawl.model.status import Status
+from crawl.service.freshness import Freshness
+from crawl.service.lane import Lane
+from crawl.service.pages import Pages
+from crawl.service.queues.queue import Entry, Queue
+from crawl.service.values import Job, Page, job_of
+from crawl.urls.parse import host_of
+
+_TICK_S = 1.0
+"""So often it looks although nobody woke it: a clock may have been set."""
+
+_log = logging.getLogger(__name__)
+
+
+class Dispatcher:
+    """Runs in a thread of its own, until it is stopped."""
+
+    def __init__(
+        self,
+        queue: Queue,
+        lane: Lane,
+        pages: Pages,
+        clock: Clock,
+        counters: Counters,
+        on_known: Callable[[Page], None],
+        freshness: Freshness,
+        interval_s: int,
+    ) -> None:
+        self._queue = queue
+        self._lane = lane
+        self._pages = pages
+        self._clock = clock
+        self._counters = counters
+        self._freshness = freshness
+        self._interval_s = interval_s
+        self._on_known = on_known
+        """Told of a page that answers the jobs that wait for its URL."""
+        self._changed = Condition()
+        self._is_woken = True
+        self._is_stopped = False
+
+    def wake(self) -> None:
+        """Has it look at once: a job came, or there is room in the lane."""
+        with self._changed:
+            self._is_woken = True
+            self._changed.notify()
+
+    def stop(self) -> None:
+        with self._changed:
+            self._is_stopped = True
+            self._changed.notify()
+
+    def run(self) -> None:
+        """Claims and feeds until it is stopped."""
+        while self._wait():
+            while entries := self._claim():
+                self._feed(entries)
+
+    def _claim(self) -> Sequence[Entry]:
+        room = self._lane.room()
+        if room <= 0:
+            return ()
+        now_ms, per_host = self._clock.now_ms(), self._lane.max_per_host
+        return self._queue.claim(room, now_ms, per_key=per_host)
+
+    def _wait(self) -> bool:
+        with self._changed:
+            if not self._is_woken and not self._is_stopped:
+                now_ms = self._clock.now_ms()
+                due_ms = self._queue.next_due_ms(now_ms)
+                wait_s = _TICK_S if due_ms is None else min(_TICK_S, (due_ms - now_ms) / 1000)
+                self._changed.wait(wait_s)
+            self._is_woken = False
+            return not self._is_stopped
+
+    def _feed(self, entries: Sequence[Entry]) -> None:
+        jobs = [job_of(entry.payload) for entry in entries]
+        for job, page in zip(jobs, self._pages.get([job.url for job in jobs]), strict=True):
+            if page is not None and self._answers(page, job):
+                self._counters["answered_while_waiting"] += 1
+                self._on_known(page)
+            elif not self._lane.has(job.url):  # else it waits for what is under way
+                self._lane.feed(job.url, self._datum(job, page))
+
+    def _datum(self, job: Job, page: Page | None) -> CrawlDatum:
+        """The record with which a URL is asked for. What did not change need not be sent again,
+        unless a site is crawled: its pages are wanted as they are, with their links."""
+        metadata = {}
+        modified_ms = 0
+        if page is not None and page.is_page and page.segment and not job.wish.crawl:
+            if page.etag:
+                metadata[ETAG_KEY] = page.etag
+            if page.last_modified:
+                metadata[LAST_MODIFIED_KEY] = page.last_modified
+            modified_ms = page.changed_ms
+        return CrawlDatum(
+            Status.DB_UNFETCHED if page is None else Status.DB_FETCHED,
+            self._clock.now_ms(),
+            modified_ms,
+            self._interval_s,
+            score=1.0,
+            metadata=metadata,
+        )
+
+    def _answers(self, page: Page, job: Job) -> bool:
+        """Whether a page was fetched since the job came, by a service that died before it could
+        say so; or is where a redirect leads, and fresh enough."""
+        if page.status == Status.FETCH_RETRY:
+            return False
+        if page.fetched_ms >= job.submitted_ms:
+            return True
+        host, max_age_s = host_of(page.url) or "", job.wish.max_age_s
+        now_ms = self._clock.now_ms()
+        return bool(job.hops) and self._freshness.is_fresh(page, host, max_age_s, now_ms)

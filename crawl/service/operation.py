@@ -1,0 +1,115 @@
+"""serve as an operation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from msgspec import Meta
+
+from crawl.operations.operation import Asked, Operation
+from crawl.operations.options import option
+from crawl.operations.view import Line, Note, View
+from crawl.operations.work import Work
+
+DEFAULT_PORT = 8199
+_LOOK_S = 0.5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServeOptions:
+    """The options of serve."""
+
+    host: Annotated[
+        str,
+        option(
+            "Address to listen on. Any but loopback needs a key (`crawl keys`).", metavar="ADDRESS"
+        ),
+    ] = "127.0.0.1"
+    port: Annotated[
+        Annotated[int, Meta(ge=0, le=65535)], option("Port to listen on; 0: a free one.")
+    ] = DEFAULT_PORT
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A service: as soon as it can be asked, and once more when it has ended."""
+
+    address: str
+    ended: bool = False
+    finished: int = 0
+    """Jobs that ended, when it has."""
+    waiting: int = 0
+    """Jobs that are left for the next start."""
+
+
+def run(work: Work, options: ServeOptions) -> Iterator[Served]:
+    from crawl.service.serving import listening, require_server, served
+
+    require_server()
+    import threading
+
+    from crawl.service.access import check_bind, is_loopback_bind
+    from crawl.service.api.app import ServedCrawl
+    from crawl.service.lane_settings import check_settings
+
+    check_settings(work.config)
+    work.directory.require_writable()
+    is_asked = threading.Event()
+    crawl = ServedCrawl(work.directory, work.config, work.clock, options.host)
+    listener = None
+    try:
+        check_bind(options.host, has_keys=crawl.keys.has_keys())
+        listener = listening(options.host, options.port)
+    finally:
+        if listener is None:
+            crawl.service.close()
+    host, port = listener.getsockname()[:2]
+    address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    with work.stopping(is_asked.set), crawl, served(crawl.app(), listener) as is_alive:
+        yield Served(address)
+        keys = "no key is needed" if is_loopback_bind(options.host) else "keys are needed"
+        work.remark(f"{address}: {keys}; Ctrl-C ends")
+        while is_alive() and not is_asked.wait(_LOOK_S):
+            crawl.service.require_running()
+    stats = crawl.service.last_stats
+    waiting = sum(stats.waiting.values()) + stats.claimed
+    yield Served(address, True, stats.counters.get("ended.finished", 0), waiting)
+
+
+def render(served: Served, asked: Asked) -> View:
+    if not served.ended:
+        return [Line(served.address)]
+    return [
+        Note(f"{served.finished:,} URLs were finished; {served.waiting:,} wait for the next start")
+    ]
+
+
+def values(served: Served, asked: Asked) -> dict[str, Any]:
+    if not served.ended:
+        return {"address": served.address}
+    return {"finished": served.finished, "waiting": served.waiting}
+
+
+OPERATION = Operation(
+    name="serve",
+    run=run,
+    render=render,
+    values=values,
+    method="",
+    streams=True,
+    help="""
+    Serve CRAWL_DIR in realtime until Ctrl-C: submit a URL, and its page is known within seconds.
+
+    URLs are fetched by the engine of the batch crawl, as politely, and end in segments that
+    `crawl updatedb`, `invertlinks` and `index` take like any other. What was submitted is kept in
+    a queue on disk and survives the death of the process. Prints the address; /openapi.json
+    describes what can be asked. It needs the extra `serve`.
+    """,
+    examples=(
+        "crawl serve mycrawl -D http.agent.name=mybot",
+        "crawl serve mycrawl --port 0 --json",
+        "crawl serve mycrawl --host 0.0.0.0 -D service.access.hosts=crawler.example.org",
+    ),
+)

@@ -1,0 +1,123 @@
+"""From what was fetched and parsed to what the store keeps of a URL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from crawl.fetcher.values.record import FetchRecord
+from crawl.model.answer_keys import (
+    CODE_KEY,
+    CONTENT_TYPE_KEY,
+    ETAG_KEY,
+    LAST_MODIFIED_KEY,
+    PROTOCOL_STATUS_KEY,
+)
+from crawl.model.status import Status
+from crawl.parsing.document import ParsedBatch
+from crawl.rules.redirect import redirect_target
+from crawl.service.admission import Admission
+from crawl.service.values import Page, Timings
+
+CARD_KEY = "card"
+"""Of the parse's metadata (crawl/parsing/card)."""
+_REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
+
+
+@dataclass(frozen=True, slots=True)
+class ParsedPage:
+    """What the service takes of a parse."""
+
+    url: str
+    status: str
+    message: str
+    mime_type: str
+    signature: bytes
+    card: bytes
+    links: tuple[str, ...] = field(default=(), repr=False)
+
+
+def parsed_pages(batch: ParsedBatch) -> dict[str, ParsedPage]:
+    """The pages of a batch by URL; documents inside pages go by their own."""
+    return {page.url: page for page in _each(batch)}
+
+
+def _each(batch: ParsedBatch) -> Iterator[ParsedPage]:
+    names = ("url", "status", "message", "mime_type", "signature", "metadata", "outlinks")
+    rows: list[dict[str, Any]] = batch.parse_data.select(names).to_pylist()
+    for row in rows:
+        metadata = dict(row["metadata"] or ())
+        yield ParsedPage(
+            row["url"],
+            row["status"],
+            row["message"],
+            row["mime_type"],
+            row["signature"] or b"",
+            metadata.get(CARD_KEY, "").encode(),
+            tuple(link["url"] for link in row["outlinks"] or ()),
+        )
+
+
+def page_of_record(
+    record: FetchRecord,
+    parsed: ParsedPage | None,
+    before: Page | None,
+    segment: str,
+    admission: Admission,
+) -> Page:
+    """What is known of a URL after an answer. Of a page that did not change it is what was known,
+    as of now; of one that failed the content is gone, and why is said."""
+    datum = record.datum
+    metadata = datum.metadata
+    status = Status(datum.status)
+    if status is Status.FETCH_NOTMODIFIED and before is not None and before.is_page:
+        return _confirmed(before, record)
+    redirect, refusal = "", ""
+    if status in _REDIRECTS:
+        target = redirect_target(record.url, record.location)
+        checked = None if target is None else admission.check(target)
+        redirect = "" if checked is None or checked.refusal else checked.url
+        refusal = "no_target" if checked is None else checked.refusal
+    signature = "" if parsed is None else parsed.signature.hex()
+    is_changed = before is None or before.signature != signature
+    return Page(
+        url=record.url,
+        status=int(status),
+        reason=refusal or (metadata.get(PROTOCOL_STATUS_KEY, "") if not _is_good(status) else ""),
+        code=int(metadata.get(CODE_KEY, "0")),
+        fetched_ms=datum.fetch_time,
+        changed_ms=datum.fetch_time if before is None or is_changed else before.changed_ms,
+        fetches=1 if before is None else before.fetches + 1,
+        redirect=redirect,
+        content_type=metadata.get(CONTENT_TYPE_KEY, ""),
+        size=0 if record.content is None else len(record.content.body),
+        signature=signature,
+        etag=metadata.get(ETAG_KEY, ""),
+        last_modified=metadata.get(LAST_MODIFIED_KEY, ""),
+        card=b"" if parsed is None else parsed.card,
+        segment=segment if record.content is not None else "",
+        parse="" if parsed is None or parsed.status == "success" else parsed.message,
+        timings=_timings(record),
+    )
+
+
+def _is_good(status: Status) -> bool:
+    return status is Status.FETCH_SUCCESS or status in _REDIRECTS
+
+
+def _confirmed(before: Page, record: FetchRecord) -> Page:
+    values = {name: getattr(before, name) for name in before.__struct_fields__}
+    values |= {
+        "fetched_ms": record.datum.fetch_time,
+        "fetches": before.fetches + 1,
+        "timings": _timings(record),
+    }
+    return Page(**values)
+
+
+def _timings(record: FetchRecord) -> Timings:
+    """What the protocol has measured."""
+    first_byte, total = record.first_byte_ms, record.response_ms
+    body = None if first_byte is None or total is None else max(0, total - first_byte)
+    return Timings(dns=record.dns_ms, connect=record.connect_ms, first_byte=first_byte, body=body)

@@ -1,0 +1,32 @@
+"""Where a service keeps what it knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.errors import UsageError
+from crawl.service.settings import FOLDER, STORE
+from crawl.service.stores.opening import open_store
+from crawl.service.stores.store import Store
+from crawl.storage.crawl_dir import CrawlDir
+
+
+def folder_of(crawl_dir: CrawlDir, config: Config) -> Path:
+    """The service's folder, on this machine."""
+    named: str = config[FOLDER]
+    if named:
+        return Path(named)
+    if not crawl_dir.folder.is_local():
+        raise UsageError(
+            f"{crawl_dir.address} is in a store: the service needs a folder on this machine, too"
+            " (-D service.folder=…)"
+        )
+    return Path(crawl_dir.folder.path("service"))
+
+
+def open_store_of(crawl_dir: CrawlDir, config: Config, clock: Clock) -> Store:
+    """The metadata store, which several processes may have open."""
+    named: str = config[STORE]
+    return open_store(named or f"lmdb:{folder_of(crawl_dir, config) / 'pages'}", clock)

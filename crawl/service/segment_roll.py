@@ -1,0 +1,132 @@
+"""The segments of the service, one after the other: each is published when it is old or large
+enough, and then taken by updatedb, invertlinks and index like any other.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from crawl.clock import Clock, as_segment_name
+from crawl.config import Config
+from crawl.config.properties import CRAWLDB_BUCKETS
+from crawl.counters import Counters
+from crawl.errors import Locked
+from crawl.fetcher.output.batch import KeptForParse
+from crawl.fetcher.values.record import FetchRecord
+from crawl.interfaces.scoring_chain import ScoringChain
+from crawl.model.datum import CrawlDatum
+from crawl.model.hosts import HostTrouble
+from crawl.parsing.document import ParsedBatch
+from crawl.service.segment_writer import NAME_END, ParseTable, SegmentWriter, unpublished
+from crawl.service.settings import SEGMENT_BYTES, SEGMENT_SECONDS
+from crawl.storage.crawl_dir import CrawlDir
+
+_log = logging.getLogger(__name__)
+
+
+class SegmentRoll:
+    """Where answers are stored. For one thread."""
+
+    def __init__(
+        self,
+        crawl_dir: CrawlDir,
+        config: Config,
+        clock: Clock,
+        parse: ParseTable,
+        on_published: Callable[[str], None] = lambda name: None,
+    ) -> None:
+        self._crawl_dir = crawl_dir
+        self._config = config
+        self._clock = clock
+        self._parse = parse
+        self._on_published = on_published
+        self._before_parse = _kept_for_parse(config)
+        self._max_age_s: float = config[SEGMENT_SECONDS]
+        self._max_bytes: int = config[SEGMENT_BYTES]
+        self._open: SegmentWriter | None = None
+
+    def recover(self) -> dict[str, int]:
+        """Publishes what a service that died has left; the URLs that it had answers for, with the
+        moments of those."""
+        answered: dict[str, int] = {}
+        for name in unpublished(self._crawl_dir):
+            try:
+                writer = self._writer(name)
+            except Locked as error:
+                _log.warning("%s: another service is at work here", error)
+                raise
+            answered.update(writer.recover())
+            writer.publish()
+            self._on_published(name)
+        return answered
+
+    def add(self, records: Sequence[FetchRecord], parsed: Mapping[str, ParsedBatch]) -> str:
+        """Stores answers with the parses of their pages; the name of the segment. They are safe
+        when it returns. A URL that has an answer in the open segment begins the next."""
+        writer = self._open
+        if writer is not None and not writer.urls.isdisjoint(record.url for record in records):
+            self.publish()
+        if self._open is None:
+            name = self._new_name()
+            self._open = self._writer(name)
+        self._open.add(records, parsed)
+        return self._open.name
+
+    def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
+        """Stores hosts that failed, with the answers that came meanwhile."""
+        if self._open is not None:
+            self._open.add_host_troubles(troubles)
+
+    @property
+    def due_in_s(self) -> float | None:
+        """After how long the open segment is old enough; None where none is open."""
+        if self._open is None:
+            return None
+        if self._open.bytes >= self._max_bytes:
+            return 0.0
+        return max(0.0, self._open.begun + self._max_age_s - self._clock.monotonic())
+
+    def publish_if_due(self) -> None:
+        """To be called now and then, also while nothing comes."""
+        if self.due_in_s == 0.0:
+            self.publish()
+
+    def publish(self) -> None:
+        """Closes the open segment."""
+        writer, self._open = self._open, None
+        if writer is not None:
+            writer.publish()
+            self._on_published(writer.name)
+
+    def abandon(self) -> None:
+        """Leaves the open segment as it is, where its store cannot be written."""
+        writer, self._open = self._open, None
+        if writer is not None:
+            writer.abandon()
+
+    def _writer(self, name: str) -> SegmentWriter:
+        snapshot = self._crawl_dir.crawldb.current()
+        return SegmentWriter(
+            *(self._crawl_dir, name, self._config, self._clock),
+            buckets=self._config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets,
+            before_parse=self._before_parse,
+            parse=self._parse,
+        )
+
+    def _new_name(self) -> str:
+        """By the clock, and after all that are there: names sort as the segments came."""
+        last = max(self._crawl_dir.segments.folder.names(), default="")
+        moment_ms = self._clock.now_ms()
+        while (name := as_segment_name(moment_ms) + NAME_END) <= last:
+            moment_ms += 1000
+        return name
+
+
+def _kept_for_parse(config: Config) -> KeptForParse:
+    scoring, faults = ScoringChain.from_config(config), Counters()
+
+    def before_parse(url: str, datum: CrawlDatum) -> Mapping[str, str]:
+        return scoring.before_parse(url, datum, faults)
+
+    return before_parse

@@ -1,0 +1,240 @@
+"""One segment that the service fills: every answer is noted in its journal before anybody hears of
+it, and the segment is published as a whole, finished and parsed, when it is closed.
+
+    SEGMENTS/20261118093000-service/SERVICE            it is the service's, from its beginning on
+                                    crawl_fetch/journal/…   what is not in its files yet
+                                    crawl_generate/DONE…    published last: then it is a segment
+
+Until then it has no fetch list, so that no command takes it for a segment: a `crawl fetch` would
+ask for pages that are being asked for. A service that starts closes those that a killed one left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack
+
+import pyarrow as pa
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.counters import Counters
+from crawl.errors import StorageError
+from crawl.fetcher.output import part_end
+from crawl.fetcher.output.batch import Batch, KeptForParse, PackedBatch, pack_notes
+from crawl.fetcher.output.chunk_files import ChunkFiles
+from crawl.fetcher.output.journal import Journal
+from crawl.fetcher.values.record import FetchRecord
+from crawl.model.hosts import HostTrouble
+from crawl.model.report import Report
+from crawl.model.status import Status
+from crawl.parsing.document import ParsedBatch
+from crawl.storage.chunks import Chunk, ChunkLog
+from crawl.storage.crawl_dir import CrawlDir, locked
+from crawl.storage.lock import Lock
+from crawl.storage.segments import (
+    CONTENT,
+    FETCH,
+    FETCH_HOSTS,
+    GENERATE,
+    PARSE,
+    PARSE_DATA,
+    PARSE_TEXT,
+    PARSED,
+    PartManifest,
+    Segment,
+)
+
+SERVICE = "SERVICE"
+"""The mark of a segment that the service writes, or wrote."""
+NAME_END = "-service"
+"""So its name is none that generate would choose, and still one that sorts by time."""
+_PART = 0
+"""It has one part, as it has one writer."""
+
+ParseTable = Callable[[pa.Table], ParsedBatch]
+"""Parses rows of content of which no parse is at hand."""
+
+
+class SegmentWriter:
+    """An open segment. For one thread."""
+
+    def __init__(
+        self,
+        crawl_dir: CrawlDir,
+        name: str,
+        config: Config,
+        clock: Clock,
+        *,
+        buckets: int,
+        before_parse: KeptForParse,
+        parse: ParseTable,
+    ) -> None:
+        self.name = name
+        self._config = config
+        self._clock = clock
+        self._buckets = buckets
+        self._before_parse = before_parse
+        self._parse = parse
+        self._stack = ExitStack()
+        segment = crawl_dir.segments.segment(name)
+        self._lock: Lock = self._stack.enter_context(self._holding(segment))
+        self._segment = segment.held_by(self._lock)
+        folder = self._segment.folder
+        folder.write(SERVICE, b"")
+        self._log = ChunkLog(folder, _PART)
+        self._log.claim(clock.now_ms())
+        self._journal_files = Journal(folder, _PART, self._log.token)
+        self._journal = self._journal_files.begin(Counters())
+        self._files = ChunkFiles(folder, _PART, buckets)
+        self._batch = Batch(before_parse)
+        self._parsed: dict[str, ParsedBatch] = {}
+        """Parses of pages of the batch, by URL."""
+        self._troubles: list[HostTrouble] = []
+        self.counters = Counters()
+        self.urls: set[str] = set()
+        """That have a record here: a segment has one of each."""
+        self.bytes = 0
+        self.begun = clock.monotonic()
+
+    def _holding(self, segment: Segment) -> AbstractContextManager[Lock]:
+        return locked(segment.folder, "serve", self._config, self._clock)
+
+    def add(self, records: Sequence[FetchRecord], parsed: Mapping[str, ParsedBatch]) -> None:
+        """Takes answers, of URLs that have none here, with the parses of their pages. They are safe
+        from the death of the process when it returns."""
+        for record in records:
+            self.counters["records"] += 1
+            self.counters[Status(record.datum.status).label] += 1
+        self._journal.write(records, (), Counters(self.counters))
+        for record in records:
+            self.urls.add(record.url)
+            self.bytes += self._batch.add(record)
+        self._parsed.update(parsed)
+        if self._batch.is_full:
+            self._write_batch()
+
+    def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
+        """Takes hosts that failed, for the rounds of the batch crawl."""
+        self._troubles.extend(troubles)
+
+    def recover(self) -> dict[str, int]:
+        """Takes in what the journal of a service that died has, and its committed chunks; the URLs
+        with the moments of their answers."""
+        known = self._log.committed()
+        named = {name for chunk in known for name in chunk.notes}
+        notes = self._journal_files.uncommitted_notes(named.__contains__)
+        answered: dict[str, int] = {}
+        fresh = []
+        for note in (note for each in notes.values() for note in each):
+            urls = {record.url for record in note.records}
+            if self.urls.isdisjoint(urls):
+                self.urls |= urls
+                fresh.append(note)
+            for record in note.records:
+                answered[record.url] = record.datum.fetch_time
+        for packed in pack_notes(fresh, self._before_parse):
+            self._write(packed, {})
+            self.counters.update(packed.counters)
+        self._commit(list(notes))
+        return answered
+
+    def publish(self) -> None:
+        """Writes what is left and makes it a segment: fetched, parsed, and nobody's any more."""
+        self._write_batch()
+        self._commit(self._journal.end())
+        chunks = self._log.committed()
+        self._publish_tables(chunks)
+        self._journal_files.clear()
+        self._stack.close()
+
+    def abandon(self) -> None:
+        """Lets go of it as it is, for the next start to publish."""
+        self._journal.end()
+        self._stack.close()
+
+    def _write_batch(self) -> None:
+        if not self._batch.rows:
+            return
+        packed, parsed = self._batch.packed({}), self._parsed
+        self._batch, self._parsed = self._batch.next(), {}
+        self._write(packed, parsed)
+
+    def _write(self, packed: PackedBatch, parsed: Mapping[str, ParsedBatch]) -> None:
+        for part, rows in packed.tables.items():
+            self._files.write(part, rows)
+        contents = packed.tables[CONTENT]
+        batches = list({id(each): each for each in parsed.values()}.values())
+        missing = _without(contents, parsed)
+        if missing.num_rows:
+            batches.append(self._parse(missing))
+        for batch in batches:
+            self._files.write(PARSE, batch.crawl_parse)
+            self._files.write(PARSE_DATA, batch.parse_data)
+            self._files.write(PARSE_TEXT, batch.parse_text)
+            self.counters.update(batch.counters)
+
+    def _commit(self, notes: list[str]) -> None:
+        pieces = self._files.finish()
+        if pieces or notes:
+            self._log.commit(Chunk(pieces, dict(self.counters), notes))
+            self._journal_files.delete(notes)
+        self._files = ChunkFiles(self._segment.folder, _PART, self._buckets)
+
+    def _publish_tables(self, chunks: Sequence[Chunk]) -> None:
+        now_ms = self._clock.now_ms()
+        report = Report("serve", now_ms, self._config.digest(), {})
+        report.counters.update(self.counters)
+        report.finished_ms = now_ms
+        manifests = {
+            table: PartManifest.of_pieces(
+                ((_PART, chunk.pieces.get(table)) for chunk in chunks), now_ms
+            )
+            for table in (*PARSED, CONTENT, FETCH)
+        }
+        self._lock.verify()
+        for table, manifest in manifests.items():
+            self._segment.sweep(table, manifest)
+        for part in (FETCH, PARSE):
+            self._segment.write_report(part, report)
+        self._publish_hosts(now_ms)
+        self._segment.publish_parsed({table: manifests[table] for table in PARSED})
+        for table in (CONTENT, FETCH):
+            self._segment.publish(table, manifests[table])
+        # last: now others see it
+        self._segment.publish(GENERATE, PartManifest((), now_ms))
+
+    def _publish_hosts(self, now_ms: int) -> None:
+        piece = part_end.write_host_troubles(
+            self._segment.folder, _PART, self._troubles, is_resumed=False
+        )
+        if piece is not None:
+            manifest = PartManifest.of_pieces([(_PART, piece)], now_ms)
+            self._segment.publish(FETCH_HOSTS, manifest)
+
+
+def _without(contents: pa.Table, parsed: Mapping[str, ParsedBatch]) -> pa.Table:
+    """The pages of which there is no parse: those that a note of the journal has."""
+    urls = contents["url"].to_pylist()
+    statuses = contents["status"].to_pylist()
+    rows = [
+        row
+        for row, (url, status) in enumerate(zip(urls, statuses, strict=True))
+        if url not in parsed and status == int(Status.FETCH_SUCCESS)
+    ]
+    return contents.take(pa.array(rows, pa.int64()))
+
+
+def unpublished(crawl_dir: CrawlDir) -> list[str]:
+    """The segments that a service left open, oldest first."""
+    names = []
+    for name in crawl_dir.segments.folder.names():
+        if not name.endswith(NAME_END):
+            continue
+        segment = crawl_dir.segments.segment(name)
+        try:
+            if segment.folder.exists(SERVICE) and not segment.is_done(GENERATE):
+                names.append(name)
+        except StorageError:  # damaged: `crawl check` tells of it, and mends it
+            continue
+    return sorted(names)

@@ -1,0 +1,276 @@
+"""The realtime lane as a whole: its parts, made and started in the order in which they need each
+other, and ended in the other.
+
+    intake → queue → dispatcher → lane → arrivals → finisher → store, segments, search, listeners
+
+It has a fixed number of threads: the dispatcher, the finisher, the caretaker, the queue's writer
+and those of the lane's driver.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from contextlib import ExitStack
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
+from crawl.counters import Counters
+from crawl.errors import StorageError
+from crawl.fetcher.values.settings import FetchSettings
+from crawl.parsing.plan import ParsePlan
+from crawl.parsing.process.sandbox import Sandbox
+from crawl.service import settings
+from crawl.service.admission import Admission
+from crawl.service.answers import Answers
+from crawl.service.arrivals import Arrivals
+from crawl.service.decide import Policy
+from crawl.service.dispatcher import Dispatcher
+from crawl.service.finisher import Finisher
+from crawl.service.freshness import Freshness
+from crawl.service.ids import JobIds
+from crawl.service.intake import Intake
+from crawl.service.lane import Lane
+from crawl.service.listeners import AllListeners, Listener
+from crawl.service.live_search import LiveSearch
+from crawl.service.outcomes import Limits
+from crawl.service.pages import Pages
+from crawl.service.place import folder_of, open_store_of
+from crawl.service.queues.embedded import EmbeddedQueue
+from crawl.service.segment_roll import SegmentRoll
+from crawl.service.settings import QueueBounds
+from crawl.service.shared_robots import SharedRobots
+from crawl.service.site_crawls.crawls import SiteCrawls
+from crawl.service.site_crawls.ledger import Ledger
+from crawl.service.stage_times import StageTimes
+from crawl.service.stores.store import Store
+from crawl.service.throughput import Throughput
+from crawl.service.values import Finished
+from crawl.service.waiters import Waiters
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.telemetry.meter import Meter
+
+_CARE_S = 1.0
+_PARSE_PLUGIN = "card"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ServiceStats:
+    """How the service is, for a look."""
+
+    waiting: dict[str, int]
+    claimed: int
+    in_lane: int
+    per_second: float
+    counters: dict[str, int]
+
+
+class Service:
+    """One crawl's realtime lane, in this process."""
+
+    def __init__(
+        self,
+        crawl_dir: CrawlDir,
+        config: Config,
+        clock: Clock,
+        further_listeners: Callable[[Store], Sequence[Listener]] = lambda store: (),
+    ) -> None:
+        """Opens the queue and the stores; raises Locked where another process has them."""
+        self.crawl_dir = crawl_dir
+        self.config = config
+        self.clock = clock
+        self.counters = Counters()
+        self.meter = Meter()
+        self._stack = ExitStack()
+        self._fault: BaseException | None = None
+        self._stopping = threading.Event()
+        self.folder = folder_of(crawl_dir, config)
+        with self._stack:
+            self._open(further_listeners)
+            self._stack = self._stack.pop_all()
+
+    def _open(self, further_listeners: Callable[[Store], Sequence[Listener]]) -> None:
+        crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
+        self.queue = EmbeddedQueue(self.folder / "queue.sqlite")
+        stack.callback(self.queue.close)
+        self.store = open_store_of(crawl_dir, config, clock)
+        stack.callback(self.store.close)
+        self.pages = Pages(self.store, self.counters)
+        self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
+        self.waiters = Waiters()
+        freshness = Freshness.of(config)
+        self.admission = admission = Admission.of(config, self.counters)
+        throughput = Throughput(clock)
+        ids = JobIds(clock)
+        self._throughput = throughput
+        self.intake = Intake(
+            admission,
+            self.pages,
+            self.queue,
+            Policy(freshness, QueueBounds.of(config)),
+            ids,
+            clock,
+            throughput,
+            self.counters,
+            on_queued=lambda: self._dispatcher.wake(),
+        )
+        self.crawls = SiteCrawls(
+            Ledger(self.store, clock), self.intake, admission, self.queue, ids, clock
+        )
+        self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
+        self._arrivals = Arrivals(self._robots.add)
+        self._lane = Lane(config, clock, self._arrivals, self._robots.take, lambda key: None)
+        self._sandbox = Sandbox(ParsePlan.from_config(_with_cards(config)), clock)
+        stack.callback(self._sandbox.close)
+        self.search = _search(crawl_dir, self.folder, config, clock)
+        if self.search is not None:
+            stack.callback(self.search.close)
+        self._roll = SegmentRoll(crawl_dir, config, clock, self._sandbox.parse_table)
+        self._dispatcher = Dispatcher(
+            self.queue,
+            self._lane,
+            self.pages,
+            clock,
+            self.counters,
+            on_known=lambda page: self._finisher.add_known(page),
+            freshness=freshness,
+            interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
+        )
+        first: tuple[Listener, ...] = (self.answers, self.crawls)
+        listeners = (*first, *further_listeners(self.store), self.waiters)
+        self._finisher = Finisher(
+            queue=self.queue,
+            lane=self._lane,
+            arrivals=self._arrivals,
+            admission=admission,
+            pages=self.pages,
+            roll=self._roll,
+            sandbox=self._sandbox,
+            limits=Limits(
+                config[settings.TRIES], config[settings.REDIRECTS], config[settings.MAX_WAIT]
+            ),
+            listeners=AllListeners(listeners),
+            links=self.crawls,
+            clock=clock,
+            counters=self.counters,
+            throughput=throughput,
+            stages=StageTimes(self.meter),
+            search=self.search,
+            on_room=self._dispatcher.wake,
+            pause_of=self._lane.pause_s,
+        )
+
+    def start(self) -> None:
+        """Goes on where the service before this one was, and takes what comes."""
+        self._sandbox.start()
+        self._roll.recover()
+        if self.search is not None:
+            self.search.catch_up()
+        self._lane.start()
+        self._threads = [
+            self._thread("service-finisher", self._finisher.run),
+            self._thread("service-dispatcher", self._dispatcher.run),
+            self._thread("service-caretaker", self._care),
+        ]
+        self.crawls.resume()
+
+    def stop(self) -> None:
+        """Ends in good order: requests under way are finished and stored, what waits stays in the
+        queue, the open segment is published."""
+        self._stopping.set()
+        self._dispatcher.stop()
+        self._threads[1].join()
+        self._lane.stop()
+        self._finisher.stop()
+        for thread in self._threads:
+            thread.join()
+        self._robots.flush()
+        self.crawls.save()
+        self.last_stats = self.stats()
+        self._stack.close()
+
+    def close(self) -> None:
+        """Lets go of what was opened, where it was never started."""
+        self._stack.close()
+
+    def require_running(self) -> None:
+        """Raises why it has ended by itself."""
+        if self.fault is not None:
+            raise StorageError(f"the service has ended: {self.fault}") from self.fault
+
+    def wait_for(self, job_id: str) -> Future[Finished]:
+        """The end of a job, which may have come already."""
+        future = self.waiters.wait_for(job_id)
+        finished = self.answers.get(job_id)
+        if finished is not None:
+            self.waiters.tell([finished])
+        return future
+
+    def check(self) -> None:
+        """Raises what keeps it from working."""
+        self.require_running()
+        self.store.check()
+        self.queue.count()
+
+    @property
+    def fault(self) -> BaseException | None:
+        """Why it ended by itself; None while it works."""
+        return self._fault or self._lane.fault
+
+    def stats(self) -> ServiceStats:
+        count = self.queue.count()
+        names = {0: "high", 1: "normal", 2: "low"}
+        return ServiceStats(
+            waiting={names.get(each, str(each)): n for each, n in sorted(count.waiting.items())},
+            claimed=count.claimed,
+            in_lane=self._lane.count,
+            per_second=self._throughput.per_second,
+            counters=dict(sorted(self.counters.items())),
+        )
+
+    def _thread(self, name: str, run: Callable[[], None]) -> threading.Thread:
+        def guarded() -> None:
+            try:
+                run()
+            except BaseException as fault:
+                _log.exception("%s ended", name)
+                self._fault = self._fault or fault
+
+        thread = threading.Thread(target=guarded, name=name, daemon=True)
+        thread.start()
+        return thread
+
+    def _care(self) -> None:
+        """What is to be done now and then."""
+        idle_s: float = self.config[settings.IDLE]
+        while not self._stopping.wait(_CARE_S):
+            self._robots.flush()
+            self.crawls.end_those_out_of_time()
+            retired = self._lane.retire_idle(idle_s)
+            self.counters["hosts_retired"] += retired.retired
+
+
+def _search(crawl_dir: CrawlDir, folder: Path, config: Config, clock: Clock) -> LiveSearch | None:
+    """None where the extra `search` is not installed: all else works without."""
+    if find_spec("tantivy") is None:
+        return None
+    return LiveSearch(crawl_dir, folder, config, clock)
+
+
+def _with_cards(config: Config) -> Config:
+    """The configuration with the parse filter that makes cards."""
+    from crawl.parsing.settings import PARSEFILTER_ORDER
+
+    active: tuple[str, ...] = config[PARSEFILTER_ORDER]
+    if _PARSE_PLUGIN in active:
+        return config
+    names = [*active, _PARSE_PLUGIN]
+    return config.with_values({PARSEFILTER_ORDER.name: names}, "the service")

@@ -1,0 +1,75 @@
+"""A site crawl: what was asked for, and how far it is."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+import msgspec
+
+from crawl.service.site_crawls.scope import ScopeWish
+from crawl.service.values import Priority
+
+MAX_SEEDS = 1000
+
+
+class CrawlState(StrEnum):
+    """Where a site crawl is; all but the first are ends."""
+
+    RUNNING = "running"
+    FINISHED = "finished"
+    """Nothing is left to be asked for."""
+    CANCELLED = "cancelled"
+    TIME_LIMIT = "time_limit"
+
+
+class CrawlLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How much of a site is wanted."""
+
+    pages: int = 1000
+    """URLs that are asked for, at the most."""
+    depth: int = 20
+    """Links from a seed."""
+    seconds: float | None = None
+
+
+class CrawlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A site that somebody wants to have crawled at once."""
+
+    seeds: tuple[str, ...]
+    scope: ScopeWish = ScopeWish()
+    limits: CrawlLimits = CrawlLimits()
+    formats: tuple[str, ...] = ("metadata",)
+    """What of its pages is shown: metadata, and markdown if wanted."""
+    tags: tuple[str, ...] = ()
+    priority: Priority = Priority.LOW
+    owner: str = ""
+
+
+class CrawlCounts(msgspec.Struct, kw_only=True):
+    """How far a crawl is."""
+
+    asked: int = 0
+    """URLs that were taken on: what follows is of these."""
+    pages: int = 0
+    """That came as pages."""
+    failed: int = 0
+    """That came as anything else."""
+    left_out: dict[str, int] = {}
+    """Links that were not taken on, by reason."""
+
+    @property
+    def outstanding(self) -> int:
+        """URLs that are on their way."""
+        return self.asked - self.pages - self.failed
+
+
+class SiteCrawl(msgspec.Struct, kw_only=True):
+    """A crawl as it is stored."""
+
+    id: str
+    wish: CrawlWish
+    state: CrawlState
+    started_ms: int
+    ended_ms: int = 0
+    counts: CrawlCounts
+    """As they were when it was stored; of one that runs they are in memory."""

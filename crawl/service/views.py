@@ -1,0 +1,150 @@
+"""What the service knows and does, as the API, listeners and tools show it: plain JSON values.
+
+Times are milliseconds since 1970; statuses have the names that the CrawlDb's reports have.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from crawl.model.status import status_label
+from crawl.service.intake import Submitted
+from crawl.service.pages import Resolved
+from crawl.service.site_crawls.values import SiteCrawl
+from crawl.service.values import Finished, Hop, JobState, Page
+
+_decode = msgspec.json.Decoder().decode
+Json = dict[str, Any]
+
+
+def page_view(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: bool = False) -> Json:
+    """A page under the URL that it was asked for by, with what it says of itself."""
+    view: Json = {
+        "url": asked,
+        "final_url": page.url,
+        "status": status_label(page.status),
+        "code": page.code,
+        "fetched_ms": page.fetched_ms,
+        "chain": [hop_view(hop) for hop in hops],
+    }
+    if page.reason:
+        view["reason"] = page.reason
+    if page.redirect:
+        view["redirect"] = page.redirect
+    if page.is_page:
+        view |= {
+            "changed_ms": page.changed_ms,
+            "content_type": page.content_type,
+            "bytes": page.size,
+            "signature": page.signature,
+            "segment": page.segment,
+        }
+        if page.parse:
+            view["parse"] = page.parse
+        view |= {name: value for name, value in card_of(page).items() if name not in view}
+        if markdown:
+            view["markdown"] = page.markdown
+    if page.timings is not None:
+        view["timings_ms"] = {
+            name: round(value, 1)
+            for name in page.timings.__struct_fields__
+            if (value := getattr(page.timings, name)) is not None
+        }
+    return view
+
+
+def card_of(page: Page) -> Json:
+    """What the page says of itself; empty where it says nothing."""
+    try:
+        card = _decode(page.card) if page.card else {}
+    except msgspec.DecodeError:  # of a row that a release before wrote
+        return {}
+    return card if isinstance(card, dict) else {}
+
+
+def resolved_view(resolved: Resolved, asked: str, *, markdown: bool = False) -> Json:
+    return page_view(resolved.page, asked, resolved.hops, markdown=markdown)
+
+
+def hop_view(hop: Hop) -> Json:
+    return {
+        "url": hop.url,
+        "status": status_label(hop.status),
+        "code": hop.code,
+        "at_ms": hop.at_ms,
+    }
+
+
+def submitted_view(submitted: Submitted) -> Json:
+    """What became of a URL that was submitted."""
+    view: Json = {
+        "id": submitted.id or None,
+        "url": submitted.url,
+        "state": submitted.state.value,
+    }
+    if submitted.reason:
+        view["reason"] = submitted.reason
+    if submitted.retry_after_s:
+        view["retry_after_s"] = round(submitted.retry_after_s, 1)
+    if submitted.answer is not None:
+        view["page"] = resolved_view(submitted.answer, submitted.url)
+    return view
+
+
+def finished_view(finished: Finished, *, markdown: bool = False) -> Json:
+    """What became of a job."""
+    page = finished.page
+    view: Json = {
+        "id": finished.job,
+        "job": finished.job,
+        "url": finished.wish.url,
+        "state": finished.state.value,
+        "final_url": finished.url,
+        "chain": [hop_view(hop) for hop in finished.hops],
+        "submitted_ms": finished.submitted_ms,
+        "finished_ms": finished.finished_ms,
+        "tags": list(finished.wish.tags),
+    }
+    if finished.wish.crawl:
+        view |= {"crawl": finished.wish.crawl, "depth": finished.wish.depth}
+    if finished.reason:
+        view["reason"] = finished.reason
+    if page is not None:
+        view["status"] = status_label(page.status)
+        view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=markdown)
+    return view
+
+
+def waiting_view(job_id: str, url: str) -> Json:
+    """A job that is on its way."""
+    return {"id": job_id, "url": url, "state": JobState.QUEUED.value}
+
+
+def crawl_view(crawl: SiteCrawl) -> Json:
+    """A site crawl as it is now."""
+    counts = crawl.counts
+    view: Json = {
+        "id": crawl.id,
+        "state": crawl.state.value,
+        "started_ms": crawl.started_ms,
+        "seeds": list(crawl.wish.seeds),
+        "asked": counts.asked,
+        "pages": counts.pages,
+        "failed": counts.failed,
+        "outstanding": counts.outstanding,
+        "left_out": dict(sorted(counts.left_out.items())),
+    }
+    if crawl.ended_ms:
+        view["ended_ms"] = crawl.ended_ms
+    return view
+
+
+def counted(reasons: Iterable[str]) -> dict[str, int]:
+    """How often each reason is among them."""
+    counts: dict[str, int] = {}
+    for reason in reasons:
+        counts[reason] = counts.get(reason, 0) + 1
+    return counts
