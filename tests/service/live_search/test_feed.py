@@ -21,7 +21,7 @@ from tests.service.fetched import page_record, parse_of
 from tests.service.live_search.test_writing import NAME, open_segment
 
 LONG_S = 120.0
-pytestmark = pytest.mark.slow(20)
+pytestmark = pytest.mark.slow(seconds=20)
 
 
 @pytest.fixture
