@@ -108,6 +108,15 @@ class Caller:
         """Whether requests of the class are allowed."""
         return self.key is None or self.key.may(scope)
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether jobs, events, crawls and webhooks of others are its own to see."""
+        return self.may(Scope.ADMIN)
+
+    def sees(self, owner: str) -> bool:
+        """Whether what belongs to this owner may be seen."""
+        return self.sees_all or owner == self.id
+
     def quota(self, scope: Scope, default: Quota) -> Quota:
         """What is granted: on loopback without a key anything."""
         return self.key.quota(scope, default) if self.key else UNLIMITED

@@ -30,6 +30,7 @@ class Notifier:
                 _host(each),
                 each.wish.crawl,
                 each.wish.tags,
+                each.wish.owner,
             )
             for each in finished
         ]
@@ -38,8 +39,14 @@ class Notifier:
     def tell(self, finished: Sequence[Finished]) -> None:
         for each in finished:
             data = as_json(views.finished_view(each)).decode()
+            wish = each.wish
             self._bus.publish(
-                FINISHED, data, host=_host(each), crawl=each.wish.crawl, tags=each.wish.tags
+                FINISHED,
+                data,
+                host=_host(each),
+                crawl=wish.crawl,
+                tags=wish.tags,
+                owner=wish.owner,
             )
 
 

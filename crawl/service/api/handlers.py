@@ -17,12 +17,14 @@ from crawl.service import views
 from crawl.service.access import Caller
 from crawl.service.api import bodies
 from crawl.service.api.gate import Gate, Refused, json_response
-from crawl.service.ids import is_job_id
+from crawl.service.ids import is_job_id, is_key_of_job
 from crawl.service.intake import Submitted
+from crawl.service.queues.queue import Entry
+from crawl.service.refusals import in_words, reason_of_end, refusal_of
 from crawl.service.scope import Scope
 from crawl.service.service import Service
 from crawl.service.urls_in_text import urls_in_text
-from crawl.service.values import JobState
+from crawl.service.values import Finished, JobState, job_of
 
 MAX_WAIT_S = 60.0
 _THREADS = 8
@@ -56,14 +58,17 @@ class Handlers:
         return json_response(view, 202)
 
     async def job(self, request: Request, caller: Caller) -> Response:
-        """What became of a job."""
+        """What became of a job; 404 where it is another's, too."""
         job_id = request.path_params["job"]
-        finished = await self.in_thread(lambda: self.service.answers.get(job_id))
-        if finished is not None:
-            return json_response(views.finished_view(finished))
-        if not await self.in_thread(lambda: self.service.queue.contains(job_id)):
-            raise Refused(404, "not_found", "there is no such job, or it ended long ago")
-        return json_response(views.waiting_view(job_id, ""))
+        self.gate.take(caller, Scope.LOOKUP, 1)
+        found = await self.in_thread(lambda: self._job(job_id)) if is_key_of_job(job_id) else None
+        if isinstance(found, Finished) and caller.sees(found.wish.owner):
+            return json_response(views.finished_view(found))
+        if isinstance(found, Entry):
+            job = job_of(found.payload)
+            if caller.sees(job.wish.owner):
+                return json_response(views.job_view(job, found.not_before_ms))
+        raise Refused(404, "not_found", "there is no such job, or it ended long ago")
 
     async def url(self, request: Request, caller: Caller) -> Response:
         """What is known of one URL."""
@@ -91,20 +96,21 @@ class Handlers:
             return json_response(views.resolved_view(submitted.answer, submitted.url))
         if submitted.state is JobState.REFUSED:
             _require_room([submitted], None)
-            message = f"the URL must not be asked for: {submitted.reason}"
+            message = f"the URL is not fetched: {in_words(submitted.reason)}"
             raise Refused(422, submitted.reason, message)
         future = await self.in_thread(lambda: self.service.wait_for(submitted.id))
         try:
             finished = await asyncio.wait_for(asyncio.wrap_future(future), wait_s)
         except TimeoutError:
             self.service.waiters.give_up(submitted.id, future)
-            view = views.waiting_view(submitted.id, submitted.url)
+            view = views.waiting_view(submitted)
             see = f"/v1/jobs/{submitted.id}"
             return json_response({"job": view, "see": see}, 202, (("Location", see),))
         view = views.finished_view(finished)
-        if finished.page is None:
-            message = f"the URL was not fetched: {finished.reason}"
-            raise Refused(422, finished.reason or "refused", message, details=view)
+        if finished.page is None or refusal_of(finished):
+            reason = reason_of_end(finished) or "refused"
+            message = f"the URL was not fetched: {in_words(reason)}"
+            raise Refused(422, reason, message, details=view)
         return json_response(view["page"])
 
     async def search(self, request: Request, caller: Caller) -> Response:
@@ -138,7 +144,7 @@ class Handlers:
         """The crawls of the caller."""
         limit = _number(request, "limit", 100, 1, 1000)
         crawls = await self.in_thread(self.service.crawls.all_crawls)
-        own = [each for each in crawls if _is_of(each.wish.owner, caller)]
+        own = [each for each in crawls if caller.sees(each.wish.owner)]
         return json_response({"crawls": [views.crawl_view(each) for each in own[-limit:]]})
 
     async def crawl(self, request: Request, caller: Caller) -> Response:
@@ -157,7 +163,7 @@ class Handlers:
         crawl = None
         if is_job_id(crawl_id):
             crawl = await self.in_thread(lambda: self.service.crawls.crawl(crawl_id))
-        if crawl is None or not _is_of(crawl.wish.owner, caller):
+        if crawl is None or not caller.sees(crawl.wish.owner):
             raise Refused(404, "not_found", "there is no such crawl")
         return crawl
 
@@ -174,6 +180,11 @@ class Handlers:
         return json_response(
             {"status": "ready", "waiting": stats.waiting, "claimed": stats.claimed}
         )
+
+    def _job(self, job_id: str) -> Finished | Entry | None:
+        """Looked for at its end, in the queue, and at its end again: it may have moved between."""
+        answers = self.service.answers
+        return answers.get(job_id) or self.service.queue.entry(job_id) or answers.get(job_id)
 
     def _resolve(self, texts: Sequence[str]) -> list[Any]:
         """What is known of URLs as they were written."""
@@ -197,10 +208,6 @@ def _require_room(submitted: Sequence[Submitted], view: Any) -> None:
         retry = (("Retry-After", str(-int(-max(waits) // 1))),)
         message = "too much waits to be fetched: come back later"
         raise Refused(429, submitted[0].reason, message, retry, details=view)
-
-
-def _is_of(owner: str, caller: Caller) -> bool:
-    return owner == caller.id or caller.may(Scope.ADMIN)
 
 
 def _parameter(request: Request, name: str) -> str:

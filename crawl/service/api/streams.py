@@ -56,7 +56,8 @@ class Streams:
             if last is None:
                 raise UsageError("Last-Event-ID: expected an id of an event of this service")
         try:
-            listener = self.bus.listen(wanted, last=last)
+            owner = None if caller.sees_all else caller.id
+            listener = self.bus.listen(wanted, last=last, owner=owner)
         except TooManyListeners as error:
             raise Refused(503, "too_many_listeners", str(error), (("Retry-After", "30"),)) from None
 

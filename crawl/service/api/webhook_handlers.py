@@ -16,7 +16,6 @@ from crawl.service.api.gate import Refused, json_response
 from crawl.service.api.handlers import Handlers
 from crawl.service.event_filter import EventFilter
 from crawl.service.notifier import FINISHED
-from crawl.service.scope import Scope
 from crawl.service.webhooks.assembly import Webhooks
 from crawl.service.webhooks.values import Webhook
 
@@ -48,7 +47,12 @@ class WebhookHandlers:
 
         def add() -> Webhook:
             return self.webhooks.registrations.add(
-                caller.id, wish.url, wish.events, secret=wish.secret, filter=wanted
+                caller.id,
+                wish.url,
+                wish.events,
+                secret=wish.secret,
+                filter=wanted,
+                is_of_all=caller.sees_all,
             )
 
         webhook = await self.handlers.in_thread(add)
@@ -57,7 +61,7 @@ class WebhookHandlers:
 
     async def list(self, request: Request, caller: Caller) -> Response:
         """The caller's webhooks."""
-        owner = None if _sees_all(caller) else caller.id
+        owner = None if caller.sees_all else caller.id
         webhooks = await self.handlers.in_thread(lambda: self.webhooks.registrations.list(owner))
         return json_response({"webhooks": [_view(each) for each in webhooks]})
 
@@ -99,7 +103,7 @@ class WebhookHandlers:
         return json_response({"purged": count})
 
     async def _own(self, request: Request, caller: Caller) -> Webhook:
-        owner = None if _sees_all(caller) else caller.id
+        owner = None if caller.sees_all else caller.id
         webhook_id = request.path_params["webhook"]
         webhook = await self.handlers.in_thread(
             lambda: self.webhooks.registrations.get(webhook_id, owner)
@@ -107,10 +111,6 @@ class WebhookHandlers:
         if webhook is None:
             raise Refused(404, "not_found", "there is no such webhook")
         return webhook
-
-
-def _sees_all(caller: Caller) -> bool:
-    return caller.may(Scope.ADMIN)
 
 
 def _view(webhook: Webhook) -> dict[str, Any]:
