@@ -184,6 +184,16 @@ def admit(
     return _refusal(_REASONS_OF_KEYS.get(checked.status, RefusalReason.KEY_UNKNOWN))
 
 
+def admit_unknown(policy: AccessPolicy, head: RequestHead) -> Refusal | None:
+    """Why a request is not answered for which nobody needs a key: a page of another site that
+    somebody visits must not read it."""
+    if not _is_our_host(policy, head.host):
+        return _refusal(RefusalReason.HOST)
+    if policy.is_loopback and _is_of_another_site(head):
+        return _refusal(RefusalReason.ORIGIN)
+    return None
+
+
 def authorize(caller: Caller, scope: Scope) -> Refusal | None:
     """Why the caller may not make requests of this class; None where it may."""
     if caller.may(scope):

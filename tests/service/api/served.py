@@ -155,5 +155,5 @@ def running(
     config = confined(folder, *settings)
     crawl = ServedCrawl(CrawlDir(str(folder / "crawl")), config, SystemClock(), bind)
     listener = listening("127.0.0.1", 0)
-    with crawl, served(crawl.app(), listener):
+    with crawl, served(crawl.app(), listener, crawl.limits):
         yield Running(crawl, listener.getsockname()[1])
