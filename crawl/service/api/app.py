@@ -17,10 +17,11 @@ from starlette.routing import Route
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.service.access import AccessPolicy, Caller
-from crawl.service.api.endpoints import Endpoint, endpoints, openapi
+from crawl.service.api.endpoints import Endpoint, endpoints
 from crawl.service.api.gate import Gate, Refused, json_response
 from crawl.service.api.handlers import Handlers
 from crawl.service.api.metrics import metrics_text
+from crawl.service.api.openapi import openapi
 from crawl.service.api.refusal_log import RefusalLog
 from crawl.service.api.stream_slots import StreamSlots
 from crawl.service.api.streams import Streams

@@ -24,7 +24,7 @@ class BodyRoom:
     def take(self, size: int) -> None:
         """Raises Refused where there is no room."""
         if self._taken + size > self._most:
-            retry = (("Retry-After", "1"), ("Connection", "close"))
+            retry = (("Retry-After", "1"),)
             message = "too many large requests at a time: come back later"
             raise Refused(503, "no_room", message, retry)
         self._taken += size

@@ -38,7 +38,6 @@ __all__ = ["Endpoint", "Gate", "Handle", "Headers", "Refused", "error_response",
 _log = logging.getLogger(__name__)
 _BODY_SIZE: Final = "nutria.body"
 """Where a request's scope keeps how much room its body takes."""
-_CLOSE: Final = (("Connection", "close"),)
 _READ_ONCE: Final = {
     b"host": "host",
     b"authorization": "authorization",
@@ -125,9 +124,9 @@ class Gate:
         if kind != "application/json":
             # what another site's page posts without asking us first is of another type, or of none
             message = "expected a body with Content-Type: application/json"
-            raise Refused(415, "media_type", message, _CLOSE)
+            raise Refused(415, "media_type", message)
         if given.get("content_encoding", "identity").strip().lower() != "identity":
-            raise Refused(415, "content_encoding", "expected a body that is not compressed", _CLOSE)
+            raise Refused(415, "content_encoding", "expected a body that is not compressed")
         length = given.get("content_length", "")
         if length.isdecimal() and int(length) > self.max_body:
             raise self._too_large()
@@ -136,7 +135,7 @@ class Gate:
                 return await self._read(request)
         except TimeoutError:
             message = f"the body did not arrive within {self.body_s:g}s"
-            raise Refused(408, "body_timeout", message, _CLOSE) from None
+            raise Refused(408, "body_timeout", message, (("Connection", "close"),)) from None
 
     def is_still_admitted(self, caller: Caller) -> bool:
         """Whether one that was let in would be let in now: its key may have been disabled."""
@@ -164,9 +163,7 @@ class Gate:
         return b"".join(pieces)
 
     def _too_large(self) -> Refused:
-        # what is left of the body is not read
-        message = f"the body is larger than {self.max_body:,} bytes"
-        return Refused(413, "too_large", message, _CLOSE)
+        return Refused(413, "too_large", f"the body is larger than {self.max_body:,} bytes")
 
     def _admit(self, request: Request, scope: Scope | None) -> Caller:
         if scope is None:
@@ -194,7 +191,7 @@ def _given(request: Request) -> dict[str, str]:
         if name is not None:
             if name in given:
                 message = f"more than one header {header.decode()}"
-                raise Refused(400, "bad_request", message, _CLOSE)
+                raise Refused(400, "bad_request", message)
             given[name] = value.decode("latin-1")
     return given
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from msgspec import UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -48,7 +49,7 @@ class Handlers:
         """Takes URLs on: 202 when they are stored; 429 where none could be taken on."""
         submission = bodies.read_body(await self.gate.body(request), bodies.Submission)
         found: tuple[str, ...] = ()
-        if submission.text is not None:
+        if not isinstance(submission.text, UnsetType):
             found = tuple(urls_in_text(submission.text, bodies.MAX_URLS).urls)
         wishes = submission.wishes(caller.id, found)
         self.gate.take(caller, Scope.SUBMIT, max(1, len(wishes)))
@@ -139,7 +140,10 @@ class Handlers:
         """Begins to crawl a site."""
         wish = bodies.read_body(await self.gate.body(request), bodies.SiteWish).wish(caller.id)
         self.gate.take(caller, Scope.CRAWL, 1)
-        crawl = await self.in_thread(lambda: self.service.crawls.start(wish))
+        try:
+            crawl = await self.in_thread(lambda: self.service.crawls.start(wish))
+        except UsageError as error:
+            raise Refused(422, "not_started", str(error)) from None
         see = f"/v1/crawls/{crawl.id}"
         return json_response(views.crawl_view(crawl), 201, (("Location", see),))
 
@@ -239,6 +243,4 @@ def wait_parameter(request: Request, default: float | None) -> float | None:
         return default
     seconds = bodies.age_s(text, "wait")
     assert seconds is not None
-    if seconds > MAX_WAIT_S:
-        raise UsageError(f"wait: at most {MAX_WAIT_S:g}s")
-    return seconds
+    return min(seconds, MAX_WAIT_S)

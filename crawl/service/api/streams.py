@@ -28,7 +28,9 @@ from crawl.service.values import Finished, as_json
 _KEEP_ALIVE_S = 15.0
 _LOOK_S = 1.0
 """So often a crawl is looked at whose pages are awaited: that it was cancelled is no event."""
-_MOST_WORDS, _LONGEST_WORD = 100, 253
+MAX_WORDS, MAX_WORD = 100, 253
+"""Of a filter in an address."""
+PAGE_NUMBER_PATTERN = "^[0-9]{1,12}$"
 _RETRY_S = 2.0
 MOST_PAGES = 10_000_000
 """Of one answer: as many as a crawl may have."""
@@ -135,10 +137,10 @@ def _filter_of(request: Request) -> EventFilter:
     hosts, tags = parameters.getlist("host"), parameters.getlist("tag")
     crawls = parameters.getlist("crawl")
     for name, words in (("host", hosts), ("tag", tags), ("crawl", crawls)):
-        if len(words) > (1 if name == "crawl" else _MOST_WORDS):
+        if len(words) > (1 if name == "crawl" else MAX_WORDS):
             raise UsageError(f"{name}: too many of them")
-        if any(not word or len(word) > _LONGEST_WORD for word in words):
-            raise UsageError(f"{name}: expected from 1 to {_LONGEST_WORD} characters")
+        if any(not word or len(word) > MAX_WORD for word in words):
+            raise UsageError(f"{name}: expected from 1 to {MAX_WORD} characters")
     crawl = crawls[0] if crawls else ""
     return EventFilter(hosts=tuple(map(str.lower, hosts)), crawl=crawl, tags=tuple(tags))
 
@@ -155,10 +157,11 @@ def _accepted(request: Request) -> str:
 
 
 def _after(request: Request) -> int:
-    text = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-    if not (text.isascii() and text.isdecimal() and len(text) <= 12):
-        raise UsageError("after, or Last-Event-ID: expected the number of a page")
-    return int(text)
+    given = [*request.headers.getlist("last-event-id"), *request.query_params.getlist("after")]
+    for text in given:
+        if not (text.isascii() and text.isdecimal() and len(text) <= 12):
+            raise UsageError("after, or Last-Event-ID: expected the number of a page")
+    return int(given[0]) if given else 0
 
 
 def _view(finished: Finished, with_markdown: bool) -> dict[str, Any]:

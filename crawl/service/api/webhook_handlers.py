@@ -10,6 +10,7 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crawl.errors import UsageError
 from crawl.service.access import Caller
 from crawl.service.api.bodies import Tags, Url, read_body
 from crawl.service.api.gate import Refused, json_response
@@ -20,6 +21,8 @@ from crawl.service.webhooks.assembly import Webhooks
 from crawl.service.webhooks.values import Webhook
 
 _MAX_LETTERS = 100
+_LONGEST_KEY = 253
+_Word = Annotated[str, Meta(min_length=1, max_length=253)]
 
 
 class WebhookWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -28,7 +31,7 @@ class WebhookWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     url: Url
     events: Annotated[tuple[str, ...], Meta(min_length=1, max_length=10)] = (FINISHED,)
     secret: str | None = None
-    hosts: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
+    hosts: Annotated[tuple[_Word, ...], Meta(max_length=100)] = ()
     crawl: str = ""
     tags: Tags = ()
 
@@ -55,7 +58,10 @@ class WebhookHandlers:
                 is_of_all=caller.sees_all,
             )
 
-        webhook = await self.handlers.in_thread(add)
+        try:
+            webhook = await self.handlers.in_thread(add)
+        except UsageError as error:
+            raise Refused(422, "not_registered", str(error)) from None
         see = (("Location", f"/v1/webhooks/{webhook.id}"),)
         return json_response({**_view(webhook), "secret": webhook.secret}, 201, see)
 
@@ -84,7 +90,7 @@ class WebhookHandlers:
     async def dead_letters(self, request: Request, caller: Caller) -> Response:
         """Deliveries that were given up."""
         webhook = await self._own(request, caller)
-        after = request.query_params.get("after", "")
+        after = request.query_params.get("after", "")[:_LONGEST_KEY]
         letters = await self.handlers.in_thread(
             lambda: self.webhooks.outbox.dead(webhook.id, after, _MAX_LETTERS)
         )

@@ -17,8 +17,8 @@ _PAGE = """<html><head><title>Page {path}</title></head><body><h1>Hello {path}</
 
 @dataclass
 class SmallSite:
-    """`/p/NAME` is a page with one link, `to(URL)` a redirect to it, `/held` a page that is not answered
-    before `release` is set."""
+    """`/p/NAME` is a page with one link, `to(URL)` a redirect to it, `/held` a page that is not
+    answered before `release` is set."""
 
     port: int = 0
     asked: list[str] = field(default_factory=list)

@@ -57,7 +57,7 @@ def test_an_address_is_refused_in_every_form(strict: Running, url: str) -> None:
 @pytest.mark.parametrize("url", FORMS)
 def test_a_webhook_is_not_registered_there(strict: Running, url: str) -> None:
     answer = strict.ask("POST", "/v1/webhooks", {"url": url})
-    assert (answer.status, answer.code) == (400, "bad_request")
+    assert (answer.status, answer.code) == (422, "not_registered")
 
 
 @pytest.mark.parametrize("url", NAMES)
@@ -70,7 +70,7 @@ def test_a_name_is_judged_by_the_address_at_the_connection(strict: Running, url:
     for told in ("10.0.0.7", "169.254", "127.0.0.1"):
         assert told not in answer.body.decode()
     assert strict.crawl.service.counters["refused.address"] == before + 1
-    assert strict.ask("POST", "/v1/webhooks", {"url": url}).status == 400
+    assert strict.ask("POST", "/v1/webhooks", {"url": url}).status == 422
 
 
 def test_refused_addresses_are_counted_for_whoever_watches(strict: Running) -> None:
@@ -83,7 +83,7 @@ def test_refused_addresses_are_counted_for_whoever_watches(strict: Running) -> N
 def test_a_crawl_does_not_begin_there(strict: Running) -> None:
     for url in ("http://127.1/", "http://[::1]/", "http://169.254.169.254/"):
         answer = strict.ask("POST", "/v1/crawls", {"seeds": [url]})
-        assert (answer.status, answer.code) == (400, "bad_request"), url
+        assert (answer.status, answer.code) == (422, "not_started"), url
 
 
 def test_a_crawl_whose_seed_leads_there_ends_without_a_page(strict: Running) -> None:

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
+from crawl.clock import SystemClock
 from crawl.net import dns
+from crawl.net.addresses import AddressPolicy
 from crawl.service.settings_access import WebhookSettings
 from crawl.service.webhooks.endpoint import EndpointRules
 from crawl.service.webhooks.sender import CurlSender, SendResult
 from crawl.service.webhooks.values import Delivery, Webhook
-from crawl.clock import SystemClock
-from crawl.net.addresses import AddressPolicy
 from tests.service.api.served import confined
 from tests.service.webhooks.receiver import running_receiver
 
@@ -64,5 +64,12 @@ def _webhook(url: str, **values: Any) -> Webhook:
 
 def _delivery() -> Delivery:
     return Delivery(
-        key="k", id="msg_1", webhook="wh_1", event="e", body=b"{}", created_ms=1, due_ms=1, version=1
+        key="k",
+        id="msg_1",
+        webhook="wh_1",
+        event="e",
+        body=b"{}",
+        created_ms=1,
+        due_ms=1,
+        version=1,
     )
