@@ -23,8 +23,6 @@ from crawl.service.stores.store import Space, Store
 
 _EPOCH_KEY: Final = b"events/epoch"
 _ID = re.compile(r"([0-9]{1,18})-([0-9]{1,18})", re.ASCII)
-EVENT_ID_PATTERN: Final = "^[0-9]{1,18}-[0-9]{1,18}$"
-"""What ids of events look like, for those who read the interface's description."""
 
 
 class TooManyListeners(CrawlError):

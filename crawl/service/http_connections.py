@@ -37,6 +37,7 @@ class BoundedConnection(HttpToolsProtocol):
         self._head_bytes = 0
         self._is_in_head = True
         self._is_in_body = False
+        self._requests = 0
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
@@ -51,6 +52,7 @@ class BoundedConnection(HttpToolsProtocol):
 
     def data_received(self, data: bytes) -> None:
         self._unset_keepalive_if_required()
+        was_in_head, requests = self._is_in_head, self._requests
         try:
             self.parser.feed_data(data)
         except httptools.HttpParserUpgrade:
@@ -62,7 +64,8 @@ class BoundedConnection(HttpToolsProtocol):
             # of a connection that does nothing else, blank lines before a request among it
             if self._head_timer is None and self._is_idle():
                 self._await_head()
-            self._head_bytes += len(data)
+            if was_in_head and requests == self._requests:
+                self._head_bytes += len(data)  # else it had a body, or another request, too
             if self._head_bytes > MAX_HEAD:
                 message = f"the head of a request has at most {MAX_HEAD:,} bytes"
                 self._refuse(431, "head_too_large", message)
@@ -76,6 +79,7 @@ class BoundedConnection(HttpToolsProtocol):
     def on_headers_complete(self) -> None:
         self._forget_head()
         self._is_in_head, self._is_in_body, self._head_bytes = False, True, 0
+        self._requests += 1
         super().on_headers_complete()
 
     def on_message_complete(self) -> None:
@@ -117,7 +121,9 @@ class BoundedConnection(HttpToolsProtocol):
         self.limits.counters[f"api_errors.{code}"] += 1
         if self.transport.is_closing():
             return
-        if self._is_idle():  # else another answer is under way
+        cycle = self.cycle
+        if self._is_idle() or not (self.pipeline or cycle.response_started):
+            # else another answer is under way
             body = msgspec.json.encode({"error": {"code": code, "message": message}})
             retry = b"retry-after: %d\r\n" % _RETRY_AFTER_S if status == 503 else b""
             self.transport.write(
@@ -128,4 +134,7 @@ class BoundedConnection(HttpToolsProtocol):
                 + b"content-length: %d\r\n\r\n" % len(body)
                 + body
             )
+        if cycle is not None and not cycle.response_complete:
+            cycle.disconnected = True  # what was begun with it has nobody to answer
+            cycle.message_event.set()
         self.transport.close()

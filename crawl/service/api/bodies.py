@@ -194,5 +194,5 @@ def read_body(raw: bytes, kind: type[Any]) -> Any:
         return msgspec.json.decode(raw or b"null", type=kind)
     except msgspec.ValidationError as error:
         raise UsageError(str(error)) from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise UsageError(f"the body is no JSON: {error}") from None

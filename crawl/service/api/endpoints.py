@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from crawl.search.query_text import LONGEST as LONGEST_QUERY
 from crawl.service.api import bodies
 from crawl.service.api.gate import Handle
 from crawl.service.api.handlers import MAX_WAIT_S, Handlers
 from crawl.service.api.streams import MAX_WORD, MAX_WORDS, PAGE_NUMBER_PATTERN, Streams
 from crawl.service.api.webhook_handlers import WebhookHandlers, WebhookWish
-from crawl.service.events import EVENT_ID_PATTERN
 from crawl.service.scope import Scope
 
 
@@ -53,13 +53,14 @@ class Endpoint:
 
 
 _TEXT = {"type": "string", "minLength": 1, "maxLength": bodies.MAX_QUERY}
+_QUERY = {**_TEXT, "maxLength": LONGEST_QUERY}
 _WORD = {"type": "string", "minLength": 1, "maxLength": MAX_WORD}
 _WORDS = {"type": "array", "items": _WORD, "maxItems": MAX_WORDS}
 _URL = Parameter("url", "The URL.", _TEXT, is_required=True, example="https://example.org/news/1")
 _LAST_EVENT = Parameter(
     "Last-Event-ID",
     "Goes on behind this event.",
-    {"type": "string", "pattern": EVENT_ID_PATTERN},
+    {"type": "string"},
     "header",
     example="1795095149063-17",
 )
@@ -140,7 +141,7 @@ def endpoints(
             {200: "The hits, best first."},
             schemas={200: "Hits"},
             parameters=(
-                Parameter("q", "The query.", _TEXT, is_required=True, example="lighthouse keeper"),
+                Parameter("q", "The query.", _QUERY, is_required=True, example="lighthouse keeper"),
                 Parameter("limit", "How many hits.", _whole(1, 100, 10), example=10),
                 Parameter("offset", "Hits that are passed over.", _whole(0, 900, 0), example=0),
             ),

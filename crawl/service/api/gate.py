@@ -98,7 +98,9 @@ class Gate:
         async def endpoint(request: Request) -> Response:
             try:
                 return await handle(request, admit_to(request))
-            except (ClientDisconnect, HTTPException):
+            except ClientDisconnect:  # nobody reads what is answered
+                return self.refuse(request, Refused(400, "client_gone", "the body broke off"))
+            except HTTPException:
                 raise
             except Exception as error:
                 return self.refuse(request, _refusal_of(error, request))
@@ -147,7 +149,7 @@ class Gate:
         self.counters[f"api_errors.{refused.code}"] += 1
         if refused.status in (401, 403, 408, 413, 429, 431, 503):
             client = request.client.host if request.client else ""
-            self.log.tell(refused.code, client, request.method, request.url.path)
+            self.log.tell(refused.code, client, request.method, request.scope["path"])
         return error_response(refused)
 
     async def _read(self, request: Request) -> bytes:
@@ -222,7 +224,7 @@ def _refusal_of(error: Exception, request: Request) -> Refused:
     if isinstance(error, CrawlError):
         _log.error("%s", error)
         return Refused(503, "unavailable", "the service cannot do this now; its log has more")
-    _log.error("%s %r failed", request.method, request.url.path[:200], exc_info=error)
+    _log.error("%s %r failed", request.method, request.scope["path"][:200], exc_info=error)
     return Refused(500, "internal_error", "an internal error; the service's log has more")
 
 

@@ -16,6 +16,7 @@ _REFUSALS = {
     403: "The key, or the sender, may not do this.",
     404: "There is no such thing.",
     406: "None of the types in Accept can be had.",
+    431: "The head of the request is too large.",
     413: "The body is too large.",
     415: "The body is not application/json.",
     408: "The body did not arrive in time.",
@@ -25,8 +26,8 @@ _REFUSALS = {
     501: "The service lacks a part.",
     503: "A store cannot be reached, or the service ends: come back after Retry-After.",
 }
-_ALWAYS = (400, 401, 403, 429, 503)
-_WITH_BODY = (408, 413, 415)
+_ALWAYS = (400, 401, 403, 408, 429, 431, 503)
+_WITH_BODY = (413, 415)
 _RETRY_AFTER = {
     "Retry-After": {"description": "Seconds.", "required": True, "schema": {"type": "integer"}}
 }
@@ -76,7 +77,7 @@ def _operation(endpoint: Endpoint) -> dict[str, Any]:
     responses: dict[str, Any] = {
         str(status): _success(endpoint, status, about) for status, about in endpoint.answers.items()
     }
-    always = () if endpoint.scope is None else _ALWAYS
+    always = (400, 431) if endpoint.scope is None else _ALWAYS
     of_body = () if endpoint.body is None else _WITH_BODY
     for status in sorted({*always, *of_body, *endpoint.refusals}):
         schema = {"schema": {"$ref": "#/components/schemas/Error"}}

@@ -48,11 +48,9 @@ class Streams:
     async def events(self, request: Request, caller: Caller) -> Response:
         """Finished URLs as server-sent events; Last-Event-ID goes on where it was."""
         wanted = _filter_of(request)
-        last = None
-        if text := request.headers.get("last-event-id"):
-            last = parse_event_id(text)
-            if last is None:
-                raise UsageError("Last-Event-ID: expected an id of an event of this service")
+        text = request.headers.get("last-event-id")
+        # one that is none of ours: nobody knows what was missed since
+        last = parse_event_id(text) or EventId(0, 0) if text else None
         stream = self._begun(caller, wanted, last)
 
         async def frames() -> AsyncIterator[bytes]:
@@ -161,6 +159,8 @@ def _after(request: Request) -> int:
     for text in given:
         if not (text.isascii() and text.isdecimal() and len(text) <= 12):
             raise UsageError("after, or Last-Event-ID: expected the number of a page")
+    if len(given) > 2:
+        raise UsageError("after, or Last-Event-ID: more than one")
     return int(given[0]) if given else 0
 
 

@@ -90,9 +90,11 @@ class WebhookHandlers:
     async def dead_letters(self, request: Request, caller: Caller) -> Response:
         """Deliveries that were given up."""
         webhook = await self._own(request, caller)
-        after = request.query_params.get("after", "")[:_LONGEST_KEY]
+        after = request.query_params.get("after")
+        if after is not None and not 1 <= len(after) <= _LONGEST_KEY:
+            raise UsageError(f"after: expected from 1 to {_LONGEST_KEY} characters")
         letters = await self.handlers.in_thread(
-            lambda: self.webhooks.outbox.dead(webhook.id, after, _MAX_LETTERS)
+            lambda: self.webhooks.outbox.dead(webhook.id, after or "", _MAX_LETTERS)
         )
         return json_response({"dead": [msgspec.to_builtins(each) for each in letters]})
 
