@@ -37,6 +37,7 @@ from crawl.service.page_rows import ParsedPage, page_of_record
 from crawl.service.pages import Pages
 from crawl.service.parse_stage import ParsedRecords, ParseStage
 from crawl.service.queues.queue import Entry, Queue
+from crawl.service.refusals import refusal_of
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.stage_times import StageTimes
 from crawl.service.throughput import Throughput
@@ -268,6 +269,8 @@ class Finisher:
             self._stages.observe_ends(finished)
             for each in finished:
                 self._counters[f"ended.{each.state}"] += 1
+                if refusal := refusal_of(each):
+                    self._counters[f"refused.{refusal}"] += 1
             self._listeners.tell(finished)
         for job_id in followed.released:
             self._queue.release(job_id, 0)
