@@ -18,6 +18,7 @@ between two of them goes on where the queue says, and what is known already is n
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -121,8 +122,8 @@ class Finisher:
         self._search = search
         self._on_room = on_room
         self._pause_of = pause_of
-        self._known: list[Page] = []
-        """That the dispatcher found to answer jobs already."""
+        self._known: deque[Page] = deque()
+        """That the dispatcher found to answer jobs already, and adds meanwhile."""
         self._is_stopped = False
 
     def add_known(self, page: Page) -> None:
@@ -137,6 +138,14 @@ class Finisher:
 
     def run(self) -> None:
         """Finishes until it is stopped; then closes the open segment."""
+        try:
+            self._run()
+            self._roll.publish()
+        except BaseException:
+            self._roll.abandon()  # whoever starts next publishes it
+            raise
+
+    def _run(self) -> None:
         while True:
             due_s = self._roll.due_in_s
             wait_s = _TICK_S if due_s is None else min(_TICK_S, due_s)
@@ -146,15 +155,13 @@ class Finisher:
                 self.finish(records)
             if returned:
                 self.take_back(returned)
-            if self._known:
-                known, self._known = self._known, []
+            if known := [self._known.popleft() for _ in range(len(self._known))]:
                 self._settle_known(known)
             self._roll.publish_if_due()
             if self._search is not None:
                 self._search.commit_if_due()
             if self._is_stopped and not (records or returned):
-                break
-        self._roll.publish()
+                return
 
     # answers
 
@@ -181,9 +188,7 @@ class Finisher:
         self._stages.observe(records, is_parsed - begun, is_stored - is_parsed)
         self._settle(pages, jobs)
         self._arrivals.finished(records)
-        for record in records:
-            self._lane.ended(record.url)
-        self._on_room()
+        self._leave_lane([record.url for record in records])
 
     def _parse(
         self, records: Iterable[FetchRecord]
@@ -231,8 +236,14 @@ class Finisher:
                 step = after_return(job, reason, pause_s, self._limits)
                 self._apply(followed, job, step, None, pause_s)
         self._store(followed)
-        for item, _ in returned:
-            self._lane.ended(item.url)
+        self._leave_lane([item.url for item, _ in returned])
+
+    def _leave_lane(self, urls: Iterable[str]) -> None:
+        """Lets URLs be fed again. Jobs that came for them too late to be settled are claimed
+        anew; of those that were, nothing is left to be released."""
+        late = [job_id for url in urls for job_id in self._lane.ended(url)]
+        for released in [self._queue.release(job_id, 0) for job_id in late]:
+            released.result()
         self._on_room()
 
     # what follows
@@ -281,8 +292,8 @@ class Finisher:
             for each in finished:
                 self._counters[f"ended.{each.state}"] += 1
             self._listeners.tell(finished)
-        for job_id in followed.released:
-            self._queue.release(job_id, 0)
+        for released in [self._queue.release(job_id, 0) for job_id in followed.released]:
+            released.result()
 
 
 def _links_of(

@@ -22,7 +22,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
-from crawl.errors import StorageError
+from crawl.errors import CrawlError, StorageError
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
@@ -53,6 +53,7 @@ from crawl.service.stores.store import Store
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished
 from crawl.service.waiters import Waiters
+from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
 
@@ -92,6 +93,7 @@ class Service:
         self._stack = ExitStack()
         self._fault: BaseException | None = None
         self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
         self.folder = folder_of(crawl_dir, config)
         with self._stack:
             self._open(further_listeners)
@@ -130,6 +132,9 @@ class Service:
         self._lane = Lane(config, clock, self._arrivals, self._robots.take, lambda key: None)
         self._sandbox = Sandbox(ParsePlan.from_config(_with_cards(config)), clock)
         stack.callback(self._sandbox.close)
+        # it loads while all else is opened
+        self._warm_up = WarmUp(self._sandbox)
+        stack.callback(self._warm_up.wait)
         self.search = _search(crawl_dir, self.folder, config, clock)
         if self.search is not None:
             stack.callback(self.search.close)
@@ -170,32 +175,45 @@ class Service:
 
     def start(self) -> None:
         """Goes on where the service before this one was, and takes what comes."""
-        self._sandbox.start()
+        self._warm_up.wait()
         self._roll.recover()
         if self.search is not None:
             self.search.catch_up()
         self._lane.start()
-        self._threads = [
-            self._thread("service-finisher", self._finisher.run),
-            self._thread("service-dispatcher", self._dispatcher.run),
-            self._thread("service-caretaker", self._care),
-        ]
+        finisher = self._thread("service-finisher", self._finisher.run)
+        self._feeding = self._thread("service-dispatcher", self._dispatcher.run)
+        self._threads = [finisher, self._feeding, self._thread("service-caretaker", self._care)]
         self.crawls.resume()
 
     def stop(self) -> None:
         """Ends in good order: requests under way are finished and stored, what waits stays in the
-        queue, the open segment is published."""
-        self._stopping.set()
-        self._dispatcher.stop()
-        self._threads[1].join()
-        self._lane.stop()
-        self._finisher.stop()
-        for thread in self._threads:
-            thread.join()
-        self._robots.flush()
-        self.crawls.save()
+        queue, the open segment is published. Each part is ended, also where another cannot be
+        or has ended by itself, and where not all of them were started."""
+        try:
+            self._stop()
+        except CrawlError as error:
+            if self.fault is None:
+                raise
+            # what it ended of is what its operator has to know
+            _log.error("the service could not be ended in good order: %s", error)
+
+    def _stop(self) -> None:
+        with ExitStack() as stack:
+            stack.push(self._stack)
+            stack.callback(self._note_stats)
+            stack.callback(self.crawls.save)
+            stack.callback(self._robots.flush)
+            for thread in self._threads:
+                stack.callback(thread.join)
+            stack.callback(self._finisher.stop)
+            stack.callback(self._lane.stop)
+            if self._threads:
+                stack.callback(self._feeding.join)
+            stack.callback(self._dispatcher.stop)
+            self._stopping.set()
+
+    def _note_stats(self) -> None:
         self.last_stats = self.stats()
-        self._stack.close()
 
     def close(self) -> None:
         """Lets go of what was opened, where it was never started."""
@@ -241,8 +259,9 @@ class Service:
             try:
                 run()
             except BaseException as fault:
-                _log.exception("%s ended", name)
                 self._fault = self._fault or fault
+                if not isinstance(fault, CrawlError):  # else its message says it all
+                    _log.exception("%s ended", name)
 
         thread = threading.Thread(target=guarded, name=name, daemon=True)
         thread.start()
