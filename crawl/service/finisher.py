@@ -283,8 +283,10 @@ class Finisher:
         """Makes durable what follows, in the order that loses nothing."""
         if followed.queued:
             self._queue.replace(followed.queued).result()
-        finished = [each for _, each in followed.ended]
-        if finished:
+        ended = [each for _, each in followed.ended]
+        # thousands may have waited for one URL, and each answer has the page in it
+        for begun in range(0, len(ended), MAX_BATCH):
+            finished = ended[begun : begun + MAX_BATCH]
             self._listeners.store(finished)
             self._queue.finish([each.job for each in finished]).result()
             self._throughput.add(len(finished))

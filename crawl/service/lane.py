@@ -55,9 +55,10 @@ class Lane:
         self._protocols = Protocols(resolved_protocols(config), config)
         politeness = Politeness.of(config)
         address_of = address_lookup(self._protocols.resolver)
-        self._key_of = queue_keys(config, address_of)
+        self.key_of = queue_keys(config, address_of)
+        """The server that a host's requests count for."""
         hooks = EngineHooks(
-            key_of=self._key_of,
+            key_of=self.key_of,
             clock=clock,
             rng=random.Random(),
             accept_target=lambda url: (None, "left_to_the_service"),
@@ -136,7 +137,7 @@ class Lane:
 
     def pause_s(self, host: str) -> float:
         """How long a host must not be asked."""
-        key, now = self._key_of(host), self._clock.monotonic()
+        key, now = self.key_of(host), self._clock.monotonic()
         return self._driver.with_engine(lambda engine: engine.pause_of(key, now))
 
     def pauses(self) -> dict[str, ServerState]:

@@ -23,6 +23,7 @@ from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
 from crawl.errors import CrawlError, StorageError
+from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
@@ -40,6 +41,7 @@ from crawl.service.lane import Lane
 from crawl.service.listeners import AllListeners, Listener
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
+from crawl.service.owed_pauses import OwedPauses
 from crawl.service.pages import Pages
 from crawl.service.place import folder_of, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
@@ -129,7 +131,8 @@ class Service:
         )
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
         self._arrivals = Arrivals(self._robots.add)
-        self._lane = Lane(config, clock, self._arrivals, self._robots.take, lambda key: None)
+        self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
+        self._lane = Lane(config, clock, self._arrivals, self._robots.take, self._owed.take)
         self._sandbox = Sandbox(ParsePlan.from_config(_with_cards(config)), clock)
         stack.callback(self._sandbox.close)
         # it loads while all else is opened
@@ -170,7 +173,7 @@ class Service:
             stages=StageTimes(self.meter),
             search=self.search,
             on_room=self._dispatcher.wake,
-            pause_of=self._lane.pause_s,
+            pause_of=self._pause_of,
         )
 
     def start(self) -> None:
@@ -179,6 +182,7 @@ class Service:
         self._roll.recover()
         if self.search is not None:
             self.search.catch_up()
+        self._lane.keep_pauses(self._owed.begin())
         self._lane.start()
         finisher = self._thread("service-finisher", self._finisher.run)
         self._feeding = self._thread("service-dispatcher", self._dispatcher.run)
@@ -203,6 +207,7 @@ class Service:
             stack.callback(self._note_stats)
             stack.callback(self.crawls.save)
             stack.callback(self._robots.flush)
+            stack.callback(self._end_pauses)
             for thread in self._threads:
                 stack.callback(thread.join)
             stack.callback(self._finisher.stop)
@@ -211,6 +216,16 @@ class Service:
                 stack.callback(self._feeding.join)
             stack.callback(self._dispatcher.stop)
             self._stopping.set()
+
+    def _end_pauses(self) -> None:
+        if self.fault is None:
+            self._owed.end(self._lane.pauses().values())
+
+    def _pause_of(self, host: str) -> float:
+        """What a host is owed; one that is owed more than usual is, whatever happens to us."""
+        pause_s = self._lane.pause_s(host)
+        self._owed.keep_one(self._lane.key_of(host), pause_s)
+        return pause_s
 
     def _note_stats(self) -> None:
         self.last_stats = self.stats()
@@ -271,7 +286,9 @@ class Service:
         """What is to be done now and then."""
         idle_s: float = self.config[settings.IDLE]
         while not self._stopping.wait(_CARE_S):
-            self._robots.flush()
+            # what a robots.txt asks for is known before the file is: else it would be
+            # obeyed from the next request on, and not from the last
+            self._robots.flush(before=lambda: self._owed.keep(self._lane.pauses().values()))
             self.crawls.end_those_out_of_time()
             retired = self._lane.retire_idle(idle_s)
             self.counters["hosts_retired"] += retired.retired
