@@ -67,8 +67,14 @@ class Dispatcher:
     def run(self) -> None:
         """Claims and feeds until it is stopped."""
         while self._wait():
-            while entries := self._claim():
-                self._feed(entries)
+            while self.feed_some():
+                pass
+
+    def feed_some(self) -> bool:
+        """Claims what there is room for and feeds it; whether there was any."""
+        entries = self._claim()
+        self._feed(entries)
+        return bool(entries)
 
     def _claim(self) -> Sequence[Entry]:
         room = self._lane.room()

@@ -58,10 +58,12 @@ class Handlers:
     async def job(self, request: Request, caller: Caller) -> Response:
         """What became of a job."""
         job_id = request.path_params["job"]
+        # in this order: a job that has left the queue by now has its answer
+        is_waiting = await self.in_thread(lambda: self.service.queue.contains(job_id))
         finished = await self.in_thread(lambda: self.service.answers.get(job_id))
         if finished is not None:
             return json_response(views.finished_view(finished))
-        if not await self.in_thread(lambda: self.service.queue.contains(job_id)):
+        if not is_waiting:
             raise Refused(404, "not_found", "there is no such job, or it ended long ago")
         return json_response(views.waiting_view(job_id, ""))
 

@@ -1,11 +1,11 @@
 """Hosts on loopback, each at an address of its own, that log what they are asked.
 
-    /p/NAME       a page with links to /p/NAME.0 and /p/NAME.1
-    /r/N/NAME     a redirect to /p/NAME of the N-th host
-    /gone/NAME    404
-    /later/NAME   503 with Retry-After at first, then a page
-    /long/NAME    the same, for an hour
-    /slow/NAME    a page, when `may_go_on` is set
+/p/NAME       a page with links to /p/NAME.0 and /p/NAME.1
+/r/N/NAME     a redirect to /p/NAME of the N-th host
+/gone/NAME    404
+/later/NAME   503 with Retry-After at first, then a page
+/long/NAME    the same, for an hour
+/slow/NAME    a page, when `may_go_on` is set
 """
 
 from __future__ import annotations

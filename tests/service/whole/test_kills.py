@@ -179,7 +179,9 @@ def _check_folder(directory: Path) -> None:
         timeout=LONG_S,
         check=False,
     )
-    assert checked.returncode == 0, checked.stdout.decode() + checked.stderr.decode()
+    said = checked.stdout.decode() + checked.stderr.decode()
+    # of a small file that has a copy, one may be missing where the death was between the two
+    assert checked.returncode == 0 or "that is no damage" in said, said
     segments = CrawlDir(str(directory)).segments
     names = segments.folder.names()
     assert names
