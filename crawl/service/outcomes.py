@@ -65,7 +65,9 @@ class Step:
 
 
 _REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
-_FOR_THE_NEXT_OWNER = frozenset(("service_ends", "not_owner", "hung", "crashed"))
+_FOR_THE_NEXT_OWNER = frozenset(
+    ("service_ends", "not_owner", "hung", "crashed", "ended", "interrupted")
+)
 _FOR_GOOD = frozenset(("crawl_delay_too_long",))
 
 
