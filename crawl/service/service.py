@@ -3,8 +3,8 @@ other, and ended in the other.
 
     intake → queue → dispatcher → lane → arrivals → finisher → store, segments, search, listeners
 
-It has a fixed number of threads: the dispatcher, the finisher, the caretaker, the queue's writer
-and those of the lane's driver.
+It has a fixed number of threads: the dispatcher, the finisher, the caretaker, the watch for batch
+fetches, the queue's writer and those of the lane's driver.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from crawl.service.answers import Answers
 from crawl.service.arrivals import Arrivals
 from crawl.service.decide import Policy
 from crawl.service.dispatcher import Dispatcher
+from crawl.service.fetch_watch import FetchWatch
 from crawl.service.finisher import Finisher
 from crawl.service.freshness import Freshness
 from crawl.service.ids import JobIds
@@ -44,6 +45,7 @@ from crawl.service.pages import Pages
 from crawl.service.place import folder_of, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.segment_roll import SegmentRoll
+from crawl.service.send_gate import SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
@@ -127,7 +129,16 @@ class Service:
         )
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
         self._arrivals = Arrivals(self._robots.add)
-        self._lane = Lane(config, clock, self._arrivals, self._robots.take, lambda key: None)
+        gate = SendGate(clock)
+        self._lane = Lane(
+            *(config, clock, self._arrivals, self._robots.take, lambda key: None),
+            may_send=gate.may_send,
+        )
+        self._watch = FetchWatch(
+            *(crawl_dir, config, clock, self._lane, gate, self.counters),
+            on_taken_back=lambda: self._dispatcher.taken_back(),
+        )
+        stack.callback(self._watch.close)
         self._sandbox = Sandbox(ParsePlan.from_config(_with_cards(config)), clock)
         stack.callback(self._sandbox.close)
         self.search = _search(crawl_dir, self.folder, config, clock)
@@ -143,6 +154,7 @@ class Service:
             on_known=lambda page: self._finisher.add_known(page),
             freshness=freshness,
             interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
+            gate=gate,
         )
         first: tuple[Listener, ...] = (self.answers, self.crawls)
         listeners = (*first, *further_listeners(self.store), self.waiters)
@@ -174,11 +186,13 @@ class Service:
         self._roll.recover()
         if self.search is not None:
             self.search.catch_up()
+        self._watch.open()
         self._lane.start()
         self._threads = [
             self._thread("service-finisher", self._finisher.run),
             self._thread("service-dispatcher", self._dispatcher.run),
             self._thread("service-caretaker", self._care),
+            self._thread("service-fetch-watch", self._watch.run),
         ]
         self.crawls.resume()
 
@@ -190,6 +204,7 @@ class Service:
         self._threads[1].join()
         self._lane.stop()
         self._finisher.stop()
+        self._watch.stop()
         for thread in self._threads:
             thread.join()
         self._robots.flush()
