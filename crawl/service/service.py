@@ -240,6 +240,11 @@ class Service:
         """Why it ended by itself; None while it works."""
         return self._fault or self._lane.fault
 
+    @property
+    def fetch_at_work(self) -> str:
+        """Which batch fetch of the crawl is at work, whose hosts wait; empty where none is."""
+        return self._watch.fetch
+
     def stats(self) -> ServiceStats:
         count = self.queue.count()
         names = {0: "high", 1: "normal", 2: "low"}
