@@ -298,8 +298,9 @@ class FetchWatch:
 
 def _that_matter(table: pa.Table, now_ms: int) -> pa.Table:
     """The rows of pauses and failures that are not over."""
-    ends = [pc.cast(table[name], pa.int64()) for name in ("ready_at", "failures_until")]
-    return table.filter(pc.greater(pc.max_element_wise(*ends), pa.scalar(now_ms, pa.int64())))
+    ready, failures = (table[name].cast(pa.int64()) for name in ("ready_at", "failures_until"))
+    now = pa.scalar(now_ms, pa.int64())
+    return table.filter(pc.or_(pc.greater(ready, now), pc.greater(failures, now)))
 
 
 def _process(owner: LockOwner) -> tuple[object, ...]:
