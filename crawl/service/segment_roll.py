@@ -20,9 +20,10 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.parsing.document import ParsedBatch
 from crawl.service.background import Background
-from crawl.service.segment_writer import NAME_END, ParseTable, SegmentWriter, unpublished
+from crawl.service.segment_writer import ParseTable, SegmentWriter, unpublished
 from crawl.service.settings import SEGMENT_BYTES, SEGMENT_SECONDS
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import SERVICE_END
 
 _log = logging.getLogger(__name__)
 
@@ -134,7 +135,7 @@ class SegmentRoll:
         """By the clock, and after all that are there: names sort as the segments came."""
         last = max(self._crawl_dir.segments.folder.names(), default="")
         moment_ms = self._clock.now_ms()
-        while (name := as_segment_name(moment_ms) + NAME_END) <= last:
+        while (name := as_segment_name(moment_ms) + SERVICE_END) <= last:
             moment_ms += 1000
         return name
 

@@ -5,8 +5,8 @@ other, and ended in the other.
                                                                     → segments, store, listeners
 
 It has a fixed number of threads: the dispatcher, the parse stage, the finisher, the caretaker, the
-writers of the queue and of segments, the search's and those of the lane's driver; and two further
-processes, in which pages are parsed and made to be searched.
+watch for batch fetches, the writers of the queue and of segments, the search's and those of the
+lane's driver; and two further processes, in which pages are parsed and made to be searched.
 """
 
 from __future__ import annotations
@@ -35,6 +35,7 @@ from crawl.service.answers import Answers
 from crawl.service.arrivals import Arrivals
 from crawl.service.decide import Policy
 from crawl.service.dispatcher import Dispatcher
+from crawl.service.fetch_watch import FetchWatch
 from crawl.service.finisher import Finisher
 from crawl.service.freshness import Freshness
 from crawl.service.ids import JobIds
@@ -49,6 +50,7 @@ from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.segment_roll import SegmentRoll
+from crawl.service.send_gate import SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
@@ -135,7 +137,16 @@ class Service:
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
         self._arrivals = Arrivals(self._robots.add)
         self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
-        self._lane = Lane(config, clock, self._arrivals, self._robots.take, self._owed.take)
+        gate = SendGate(clock)
+        self._lane = Lane(
+            *(config, clock, self._arrivals, self._robots.take, self._owed.take),
+            may_send=gate.may_send,
+        )
+        self._watch = FetchWatch(
+            *(crawl_dir, config, clock, self._lane, gate, self.counters),
+            on_taken_back=lambda: self._dispatcher.taken_back(),
+        )
+        stack.callback(self._watch.close)
         parsing = ParsePlan.from_config(_with_cards(config))
         self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
@@ -159,6 +170,7 @@ class Service:
             on_known=lambda page: self._finisher.add_known(page),
             freshness=freshness,
             interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
+            gate=gate,
         )
         first: tuple[Listener, ...] = (self.answers, self.crawls)
         listeners = (*first, *further_listeners(self.store), self.waiters)
@@ -191,6 +203,7 @@ class Service:
         if self.search is not None:
             self.search.start()
         self._lane.keep_pauses(self._owed.begin())
+        self._watch.open()
         self._lane.start()
         self._feeding = self._thread("service-dispatcher", self._dispatcher.run)
         self._threads = [
@@ -198,6 +211,7 @@ class Service:
             self._thread("service-parses", self._parses.run),
             self._thread("service-finisher", self._finisher.run),
             self._thread("service-caretaker", self._care),
+            self._thread("service-fetch-watch", self._watch.run),
         ]
         self.crawls.resume()
 
@@ -222,6 +236,7 @@ class Service:
             stack.callback(self._end_pauses)
             for thread in self._threads:
                 stack.callback(thread.join)
+            stack.callback(self._watch.stop)
             stack.callback(self._parses.stop)
             stack.callback(self._lane.stop)
             if self._threads:
@@ -269,6 +284,11 @@ class Service:
     def fault(self) -> BaseException | None:
         """Why it ended by itself; None while it works."""
         return self._fault or self._lane.fault
+
+    @property
+    def fetch_at_work(self) -> str:
+        """Which batch fetch of the crawl is at work, whose hosts wait; empty where none is."""
+        return self._watch.fetch
 
     def stats(self) -> ServiceStats:
         count = self.queue.count()
