@@ -47,6 +47,11 @@ PriorityName = Annotated[
     str, Meta(pattern="^(high|normal|low)$", description="high, normal or low", examples=["high"])
 ]
 
+Formats = Annotated[
+    tuple[Annotated[str, Meta(pattern="^(metadata|markdown)$")], ...],
+    Meta(max_length=2, description="What is shown of a page: metadata, and markdown if wanted."),
+]
+
 
 class UrlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A URL with wishes of its own."""
@@ -103,6 +108,7 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_age: Age | None = None
     priority: PriorityName = "high"
     tags: Tags = ()
+    formats: Formats = ("metadata",)
 
     def wish(self, owner: str) -> Wish:
         return Wish(
@@ -148,7 +154,7 @@ class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     seeds: Annotated[tuple[Url, ...], Meta(min_length=1, max_length=MAX_SEEDS)]
     scope: SiteScope = SiteScope()
     limits: SiteLimits = SiteLimits()
-    formats: tuple[Annotated[str, Meta(pattern="^(metadata|markdown)$")], ...] = ("metadata",)
+    formats: Formats = ("metadata",)
     tags: Tags = ()
 
     def wish(self, owner: str) -> CrawlWish:

@@ -165,6 +165,13 @@ def endpoints(
             {200: "The pages; the answer ends with the crawl."},
             parameters=(
                 Parameter("after", "Goes on behind the page of this number.", _TEXT),
+                Parameter("limit", "Ends after so many pages.", {"type": "integer", "minimum": 1}),
+                Parameter(
+                    "wait",
+                    f"Waits for pages for so long, such as 5s; at most {MAX_WAIT_S:g}s."
+                    " Without it the answer ends with the crawl.",
+                    _TEXT,
+                ),
                 _LAST_EVENT,
             ),
             media_types=("application/x-ndjson", "text/event-stream", "text/markdown"),

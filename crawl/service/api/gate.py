@@ -96,10 +96,20 @@ class Gate:
     ) -> Callable[[Request], Awaitable[Response]]:
         """The endpoint of a handler; without a scope whoever reaches the service may ask."""
 
+        def admit_to(request: Request) -> Caller:
+            return self._admit(request, scope)
+
+        return self._guarded(handle, admit_to)
+
+    def guard_any(self, handle: Handle) -> Callable[[Request], Awaitable[Response]]:
+        """The same for whoever has a key for anything, or needs none: the handler sees to it that
+        no more is done than the key may."""
+        return self._guarded(handle, self._known)
+
+    def _guarded(self, handle: Handle, admit_to: Callable[[Request], Caller]) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             try:
-                caller = self._admit(request, scope)
-                return await handle(request, caller)
+                return await handle(request, admit_to(request))
             except Refused as refused:
                 return self._refuse(refused)
             except UsageError as error:
@@ -150,9 +160,19 @@ class Gate:
         return Refused(413, "too_large", f"the body is larger than {self.max_body:,} bytes")
 
     def _admit(self, request: Request, scope: Scope | None) -> Caller:
+        if scope is None:
+            _require_one_host(request)
+            return Caller()
+        caller = self._known(request)
+        refusal = authorize(caller, scope)
+        if refusal is not None:
+            raise _refused(refusal)
+        return caller
+
+    def _known(self, request: Request) -> Caller:
+        """Who asks; raises Refused where nobody is to be answered."""
+        _require_one_host(request)
         headers = request.headers
-        if len(headers.getlist("host")) > 1:
-            raise Refused(400, "bad_request", "more than one Host header")
         head = RequestHead(
             headers.get("host"),
             headers.get("authorization"),
@@ -161,14 +181,9 @@ class Gate:
             headers.get("sec-fetch-site"),
             request.url.scheme == "https",
         )
-        if scope is None:
-            return Caller()
         found = admit(self.policy, head, self.keys.check)
         if isinstance(found, Refusal):
             raise _refused(found)
-        refusal = authorize(found, scope)
-        if refusal is not None:
-            raise _refused(refusal)
         return found
 
     def _refuse(self, refused: Refused) -> Response:
@@ -176,6 +191,11 @@ class Gate:
         if refused.status in (401, 403):
             _log.warning("a request was refused: %s", refused.code)
         return error_response(refused)
+
+
+def _require_one_host(request: Request) -> None:
+    if len(request.headers.getlist("host")) > 1:
+        raise Refused(400, "bad_request", "more than one Host header")
 
 
 def _refused(refusal: Refusal) -> Refused:

@@ -83,12 +83,15 @@ class Handlers:
 
     async def fetch(self, request: Request, caller: Caller) -> Response:
         """The page of a URL, waited for; 202 and where to look where it takes longer."""
-        wait_s = _wait_of(request)
-        wish = bodies.read_body(await self.gate.body(request), bodies.Fetch).wish(caller.id)
+        wait_s = wait_parameter(request, 5.0)
+        assert wait_s is not None
+        asked = bodies.read_body(await self.gate.body(request), bodies.Fetch)
+        wish, markdown = asked.wish(caller.id), "markdown" in asked.formats
         self.gate.take(caller, Scope.FETCH, 1)
         (submitted,) = await self.in_thread(lambda: self.service.intake.submit([wish]))
         if submitted.answer is not None:
-            return json_response(views.resolved_view(submitted.answer, submitted.url))
+            view = views.resolved_view(submitted.answer, submitted.url, markdown=markdown)
+            return json_response(view)
         if submitted.state is JobState.REFUSED:
             _require_room([submitted], None)
             message = f"the URL must not be asked for: {submitted.reason}"
@@ -101,7 +104,7 @@ class Handlers:
             view = views.waiting_view(submitted.id, submitted.url)
             see = f"/v1/jobs/{submitted.id}"
             return json_response({"job": view, "see": see}, 202, (("Location", see),))
-        view = views.finished_view(finished)
+        view = views.finished_view(finished, markdown=markdown)
         if finished.page is None:
             message = f"the URL was not fetched: {finished.reason}"
             raise Refused(422, finished.reason or "refused", message, details=view)
@@ -110,8 +113,8 @@ class Handlers:
     async def search(self, request: Request, caller: Caller) -> Response:
         """The best pages for a query."""
         query = _parameter(request, "q")
-        limit = _number(request, "limit", 10, 1, 100)
-        offset = _number(request, "offset", 0, 0, 900)
+        limit = number_parameter(request, "limit", 10, 1, 100)
+        offset = number_parameter(request, "offset", 0, 0, 900)
         self.gate.take(caller, Scope.SEARCH, 1)
         search = self.service.search
         if search is None:
@@ -136,7 +139,7 @@ class Handlers:
 
     async def crawls(self, request: Request, caller: Caller) -> Response:
         """The crawls of the caller."""
-        limit = _number(request, "limit", 100, 1, 1000)
+        limit = number_parameter(request, "limit", 100, 1, 1000)
         crawls = await self.in_thread(self.service.crawls.all_crawls)
         own = [each for each in crawls if _is_of(each.wish.owner, caller)]
         return json_response({"crawls": [views.crawl_view(each) for each in own[-limit:]]})
@@ -212,7 +215,8 @@ def _parameter(request: Request, name: str) -> str:
     return values[0]
 
 
-def _number(request: Request, name: str, default: int, least: int, most: int) -> int:
+def number_parameter(request: Request, name: str, default: int, least: int, most: int) -> int:
+    """A whole number that an address says, or the default."""
     text = request.query_params.get(name)
     if text is None:
         return default
@@ -221,10 +225,11 @@ def _number(request: Request, name: str, default: int, least: int, most: int) ->
     return int(text)
 
 
-def _wait_of(request: Request) -> float:
+def wait_parameter(request: Request, default: float | None) -> float | None:
+    """How long the sender is willing to wait for the answer."""
     text = request.query_params.get("wait")
     if text is None:
-        return 5.0
+        return default
     seconds = bodies.age_s(text, "wait")
     assert seconds is not None
     if seconds > MAX_WAIT_S:

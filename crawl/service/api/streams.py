@@ -16,7 +16,7 @@ from crawl.printable import printable
 from crawl.service import views
 from crawl.service.access import Caller
 from crawl.service.api.gate import Refused
-from crawl.service.api.handlers import Handlers
+from crawl.service.api.handlers import Handlers, number_parameter, wait_parameter
 from crawl.service.event_filter import EventFilter
 from crawl.service.events import EventBus, TooManyListeners, parse_event_id
 from crawl.service.site_crawls.values import SiteCrawl
@@ -27,6 +27,8 @@ _KEEP_ALIVE_S = 15.0
 _POLL_S = 0.25
 """So often a crawl is asked for its next page."""
 _RETRY_S = 2.0
+MOST_PAGES = 10_000_000
+"""Of one answer: as many as a crawl may have."""
 _NDJSON, _MARKDOWN = "application/x-ndjson", "text/markdown"
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -82,21 +84,27 @@ class Streams:
 
     async def pages(self, request: Request, caller: Caller) -> Response:
         """The pages of a crawl, from the first on or after Last-Event-ID (or `after`): as
-        server-sent events, JSON lines or Markdown, by the header Accept."""
+        server-sent events, JSON lines or Markdown, by the header Accept. It ends before the crawl
+        where `limit` pages came, or `wait` is over: for those who cannot read a stream."""
         crawl = await self.handlers.own_crawl(request, caller)
         kind = _accepted(request)
         after = _after(request)
+        most = number_parameter(request, "limit", MOST_PAGES, 1, MOST_PAGES)
+        wait_s = wait_parameter(request, None)
         render = {_NDJSON: _json_line, _MARKDOWN: _markdown, CONTENT_TYPE: _event}[kind]
         with_markdown = "markdown" in crawl.wish.formats
 
         async def parts() -> AsyncIterator[bytes]:
-            number, idle_s = after, 0.0
+            number, idle_s, waited_s, left = after, 0.0, 0.0, most
             while True:
-                entries = await self._next(crawl.id, number)
+                entries = (await self._next(crawl.id, number))[:left]
                 for number, finished in entries:
                     part = render(number, finished, with_markdown)
                     if part:
                         yield part
+                left -= len(entries)
+                if not left:
+                    return
                 if entries:
                     continue
                 now = await self._crawl(crawl.id)
@@ -105,8 +113,11 @@ class Streams:
                         end = as_json(views.crawl_view(now)).decode()
                         yield sse_frame("end", end)
                     return
+                if wait_s is not None and waited_s >= wait_s:
+                    return
                 await asyncio.sleep(_POLL_S)
                 idle_s += _POLL_S
+                waited_s += _POLL_S
                 if kind == CONTENT_TYPE and idle_s >= _KEEP_ALIVE_S:
                     idle_s = 0.0
                     yield KEEP_ALIVE
