@@ -47,8 +47,11 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def served(app: Any, listener: socket.socket) -> Iterator[Callable[[], bool]]:
-    """Serves the application for as long as the block lasts; yields whether it still does."""
+def served(
+    app: Any, listener: socket.socket, grace_s: int = _GRACE_S
+) -> Iterator[Callable[[], bool]]:
+    """Serves the application for as long as the block lasts; yields whether it still does. At its
+    end requests under way have so many seconds."""
     import uvicorn
 
     config = uvicorn.Config(
@@ -62,7 +65,7 @@ def served(app: Any, listener: socket.socket) -> Iterator[Callable[[], bool]]:
         date_header=True,
         proxy_headers=False,
         limit_concurrency=_MAX_CONNECTIONS,
-        timeout_graceful_shutdown=_GRACE_S,
+        timeout_graceful_shutdown=grace_s,
         h11_max_incomplete_event_size=64 << 10,
     )
     server = uvicorn.Server(config)

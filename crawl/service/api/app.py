@@ -25,6 +25,7 @@ from crawl.service.count_flushing import counts_flushed
 from crawl.service.events import EventBus, next_epoch
 from crawl.service.keys import KeyRing
 from crawl.service.listeners import Listener
+from crawl.service.mcp.in_process import InProcess
 from crawl.service.mcp.mounted import MountedTools
 from crawl.service.notifier import Notifier
 from crawl.service.quota import Quotas
@@ -114,7 +115,7 @@ def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) 
     routes.append(Route("/openapi.json", describe))
     routes.append(Route("/metrics", metrics))
     app = Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
-    tools = MountedTools(app, service.clock, gate.max_body)
+    tools = MountedTools(lambda asked: InProcess(app, asked.scope, service.clock), gate.max_body)
     app.router.routes.append(Route("/mcp", gate.guard_any(tools.answer), methods=["POST"]))
     return app
 

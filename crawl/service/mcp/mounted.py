@@ -3,33 +3,32 @@ answered as JSON.
 
 The package `mcp` is loaded at the first request, as it takes a second that a service without agents
 need not spend. Requests come through the gate of the application before they are here, and what a
-tool asks goes through it again, with the sender's key.
+tool asks goes through that of the service, with the sender's key.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.types import ASGIApp, Message
+from starlette.types import Message
 
-from crawl.clock import Clock
 from crawl.errors import EnvironmentFault
 from crawl.service.access import Caller
 from crawl.service.api.gate import Refused
-from crawl.service.mcp.in_process import InProcess
+from crawl.service.mcp.calling import Ask
 from crawl.service.mcp.package import require_mcp
 
 
 class MountedTools:
     """Answers requests of agents in the loop of the application's server."""
 
-    def __init__(self, app: ASGIApp, clock: Clock, max_body: int) -> None:
-        """`app`: what the tools ask."""
-        self._app = app
-        self._clock = clock
+    def __init__(self, ask_of: Callable[[Request], Ask], max_body: int) -> None:
+        """`ask_of`: who answers what the tools ask for a request."""
+        self._ask_of = ask_of
         self._max_body = max_body
         self._starting: asyncio.Task[Any] | None = None
         self._running: asyncio.Task[None] | None = None
@@ -51,9 +50,9 @@ class MountedTools:
 
         from crawl.service.mcp.protocol import Context, server_of
 
-        async def ask_of(context: Context) -> InProcess:
+        async def ask_of(context: Context) -> Ask:
             assert context.request is not None
-            return InProcess(self._app, context.request.scope, self._clock)
+            return self._ask_of(context.request)
 
         manager = StreamableHTTPSessionManager(
             server_of(ask_of),
