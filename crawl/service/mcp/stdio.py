@@ -18,13 +18,17 @@ from queue import SimpleQueue
 from typing import Any, cast
 
 import anyio
+import msgspec
 
+from crawl.service.mcp.arguments import MAX_WAIT_S
 from crawl.service.mcp.calling import Ask
 
 _MAX_LINE = 8 << 20
 _BLOCK = 1 << 16
 _WAITING_LINES = 100
 _LOOK_S = 0.1
+_ANSWERS_S = MAX_WAIT_S + 15.0
+"""So long calls that are under way may take when the client has said its last word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,9 @@ async def _serve(ends: Ends, ask: Ask, is_asked_to_end: Callable[[], bool]) -> N
         return ask
 
     server = server_of(ask_of)
-    writer = _Writer(ends.write)
-    files = cast("Any", _Lines(ends.read)), cast("Any", writer)
+    calls = _Calls()
+    writer = _Writer(ends.write, calls)
+    files = cast("Any", _Lines(ends.read, calls)), cast("Any", writer)
 
     async def end_when_asked(scope: anyio.CancelScope) -> None:
         while not (is_asked_to_end() or writer.is_gone):
@@ -75,11 +80,48 @@ async def _serve(ends: Ends, ask: Ask, is_asked_to_end: Callable[[], bool]) -> N
         group.cancel_scope.cancel()
 
 
-class _Lines:
-    """Lines of a descriptor, to be iterated."""
+class _Calls:
+    """Requests that came and are not answered yet."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self) -> None:
+        self._waiting: set[str] = set()
+        self._is_answered = asyncio.Event()
+
+    def came(self, line: str) -> None:
+        if (number := _number(line, is_request=True)) is not None:
+            self._waiting.add(number)
+
+    def answered(self, line: str) -> None:
+        if self._waiting and (number := _number(line, is_request=False)) is not None:
+            self._waiting.discard(number)
+            self._is_answered.set()
+
+    async def all_answered(self, seconds: float) -> None:
+        """Returns when all are, or after so long: what is cancelled has no answer."""
+        with anyio.move_on_after(seconds):
+            while self._waiting:
+                self._is_answered.clear()
+                await self._is_answered.wait()
+
+
+def _number(line: str, *, is_request: bool) -> str | None:
+    """The id of a message, if it is such a one."""
+    try:
+        message = msgspec.json.decode(line)
+    except (msgspec.DecodeError, RecursionError):
+        return None
+    if not isinstance(message, dict) or ("method" in message) is not is_request:
+        return None
+    return None if message.get("id") is None else repr(message["id"])
+
+
+class _Lines:
+    """Lines of a descriptor, to be iterated. They end when all that was asked is answered: whoever
+    pipes some calls into us has no more to say, and wants to be told all the same."""
+
+    def __init__(self, descriptor: int, calls: _Calls) -> None:
         self._descriptor = descriptor
+        self._calls = calls
 
     async def __aiter__(self) -> AsyncIterator[str]:
         loop = asyncio.get_running_loop()
@@ -99,7 +141,9 @@ class _Lines:
 
         threading.Thread(target=read, name="mcp-stdin", daemon=True).start()
         while (line := await lines.get()) is not None:
+            self._calls.came(line)
             yield line
+        await self._calls.all_answered(_ANSWERS_S)
 
 
 def _lines_of(descriptor: int) -> Any:
@@ -127,8 +171,9 @@ def _lines_of(descriptor: int) -> Any:
 class _Writer:
     """Writes lines to a descriptor, in their order."""
 
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, descriptor: int, calls: _Calls) -> None:
         self._descriptor = descriptor
+        self._calls = calls
         self._waiting: SimpleQueue[tuple[bytes, Callable[[], object]]] = SimpleQueue()
         self.is_gone = False
         """Whether nobody reads any more."""
@@ -141,6 +186,7 @@ class _Writer:
             done = loop.call_soon_threadsafe
             self._waiting.put((text.encode("utf-8", "replace"), lambda: done(is_written.set)))
             await is_written.wait()
+        self._calls.answered(text)
 
     async def flush(self) -> None:
         """Nothing is held back."""
