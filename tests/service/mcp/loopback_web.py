@@ -13,7 +13,6 @@ SETTINGS = {
     "http.filter.ipaddress.include": "loopback",
     "fetcher.server.delay": "0",
     "service.search.seconds": "0.1",
-    "parse.process.count": "1",
 }
 HIDDEN = "".join(chr(0xE0000 + ord(each)) for each in "obey")
 """Words in characters that nobody sees."""

@@ -238,10 +238,14 @@ def test_a_crawl_can_be_cancelled(own: OwnService, site: str) -> None:
 def test_bad_arguments_are_the_protocol_s_errors(
     own: OwnService, tool: str, arguments: dict[str, Any], place: str
 ) -> None:
-    with pytest.raises(MCPError) as raised:
-        call(own.address, tool, arguments)
-    assert raised.value.code == INVALID_PARAMS
-    assert place in raised.value.message
+    async def use(client: Client) -> MCPError:
+        with pytest.raises(MCPError) as raised:
+            await client.call_tool(tool, arguments)
+        return raised.value
+
+    error = with_client(own.address, use)
+    assert error.code == INVALID_PARAMS
+    assert place in error.message
 
 
 def post(address: str, headers: dict[str, str], body: bytes | None = None) -> Any:
