@@ -48,9 +48,7 @@ def own(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OwnService]:
         yield service
 
 
-def with_client(
-    address: str, use: Callable[[Client], Awaitable[Result]], **headers: str
-) -> Result:
+def with_client(address: str, use: Callable[[Client], Awaitable[Result]], **headers: str) -> Result:
     async def run() -> Result:
         async with httpx2.AsyncClient(headers=headers, timeout=_LONG_S) as http:
             transport = streamable_http_client(f"{address}/mcp", http_client=http)
@@ -209,7 +207,9 @@ def test_a_site_is_crawled_and_asked_after(own: OwnService, site: str) -> None:
 
 def test_a_crawl_can_be_cancelled(own: OwnService, site: str) -> None:
     # a page that is never answered keeps it running
-    values = call(own.address, "crawl_site", {"seeds": [f"{site}/article/c"], "wait": 0, "depth": 9})
+    values = call(
+        own.address, "crawl_site", {"seeds": [f"{site}/article/c"], "wait": 0, "depth": 9}
+    )
     crawl = values.structured_content["crawl"]["id"]
     ended = call(own.address, "crawl_cancel", {"crawl": crawl}).structured_content
     assert ended["crawl"]["state"] in ("cancelled", "finished")
@@ -252,7 +252,10 @@ def post(address: str, headers: dict[str, str], body: bytes | None = None) -> An
     message = b'{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
     sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     return urllib3.request(
-        "POST", f"{address}/mcp", body=message if body is None else body, headers={**sent, **headers}
+        "POST",
+        f"{address}/mcp",
+        body=message if body is None else body,
+        headers={**sent, **headers},
     )
 
 
