@@ -96,6 +96,8 @@ def _serve_stdio(work: Work, options: MCPOptions) -> None:
     is_asked = threading.Event()
     faults: list[CrawlError] = []
     reach = _reach(work, options)
+    if options.service is not None:
+        reach.client()  # raises what is no address
 
     def begin() -> None:
         """Reaches the service while the client is greeted, which waits for a few seconds at most.
