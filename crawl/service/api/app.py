@@ -31,6 +31,8 @@ from crawl.service.events import EventBus, next_epoch
 from crawl.service.http_limits import HttpLimits
 from crawl.service.keys import KeyRing
 from crawl.service.listeners import Listener
+from crawl.service.mcp.in_process import InProcess
+from crawl.service.mcp.mounted import MountedTools
 from crawl.service.notifier import Notifier
 from crawl.service.quota import Quotas
 from crawl.service.scope import Scope
@@ -126,6 +128,8 @@ def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) 
     ]
     routes.append(Route("/openapi.json", gate.guard_open(describe)))
     routes.append(Route("/metrics", gate.guard_open(metrics)))
+    tools = MountedTools(lambda asked: InProcess(app, asked.scope, service.clock), gate.max_body)
+    routes.append(Route("/mcp", gate.guard_any(tools.answer), methods=["POST"]))
     allowed = _allowed(routes)
     app = Starlette(routes=routes, exception_handlers={HTTPException: not_found})
     app.router.redirect_slashes = False  # to an address that the Host header makes

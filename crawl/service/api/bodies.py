@@ -49,9 +49,14 @@ PriorityName = Annotated[
     str, Meta(pattern="^(high|normal|low)$", description="high, normal or low", examples=["high"])
 ]
 
+FormatName = Annotated[str, Meta(pattern="^(metadata|markdown)$", examples=["markdown"])]
 Formats = Annotated[
-    tuple[Annotated[str, Meta(pattern="^(metadata|markdown)$")], ...],
-    Meta(max_length=2, description="What is shown of a page: metadata, and markdown if wanted."),
+    tuple[FormatName, ...],
+    Meta(
+        max_length=2,
+        description="What is wanted of a page: its metadata, which always come, and its main text"
+        " as markdown.",
+    ),
 ]
 
 
