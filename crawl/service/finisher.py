@@ -178,7 +178,7 @@ class Finisher:
                 self._search.add(batch)
         self._pages.put(pages)
         is_stored = self._clock.monotonic()
-        self._stages.observe(records, is_parsed - begun, is_stored - is_parsed)
+        self._stages.observe(records, jobs, is_parsed - begun, is_stored - is_parsed)
         self._settle(pages, jobs)
         self._arrivals.finished(records)
         for record in records:
@@ -196,6 +196,7 @@ class Finisher:
         if not contents:
             return {}, None
         batch = self._sandbox.parse_table(content_table(contents))
+        self._counters["parser_restarts"] += batch.counters["parser_restarts"]
         return parsed_pages(batch), batch
 
     def _jobs_of(self, pages: Sequence[Page]) -> dict[str, list[Job]]:

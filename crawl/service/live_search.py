@@ -98,6 +98,11 @@ class LiveSearch:
         if self._uncommitted and now - self._committed_at >= self._every_s:
             self.commit()
 
+    @property
+    def behind_s(self) -> float:
+        """For how long what was added cannot be found yet; 0 where all can."""
+        return self._clock.monotonic() - self._committed_at if self._uncommitted else 0.0
+
     def commit(self) -> None:
         """Makes visible what was added, and last."""
         if self._uncommitted:

@@ -87,6 +87,12 @@ class SegmentRoll:
             return 0.0
         return max(0.0, self._open.begun + self._max_age_s - self._clock.monotonic())
 
+    @property
+    def age_s(self) -> float:
+        """How old the open segment is; 0 where none is open. For any thread."""
+        writer = self._open
+        return 0.0 if writer is None else max(0.0, self._clock.monotonic() - writer.begun)
+
     def publish_if_due(self) -> None:
         """To be called now and then, also while nothing comes."""
         if self.due_in_s == 0.0:

@@ -23,13 +23,16 @@ from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
 from crawl.errors import StorageError
+from crawl.fetcher.frontier.queue_stats import IdleQueues
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
+from crawl.robots.stored import StoredAnswer
 from crawl.service import settings
 from crawl.service.admission import Admission
 from crawl.service.answers import Answers
 from crawl.service.arrivals import Arrivals
+from crawl.service.caretaker import Caretaker, Chore
 from crawl.service.decide import Policy
 from crawl.service.dispatcher import Dispatcher
 from crawl.service.finisher import Finisher
@@ -43,12 +46,14 @@ from crawl.service.outcomes import Limits
 from crawl.service.pages import Pages
 from crawl.service.place import folder_of, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
+from crawl.service.robots_waits import RobotsWaits
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
 from crawl.service.site_crawls.ledger import Ledger
 from crawl.service.stage_times import StageTimes
+from crawl.service.stores.patience import PatientStore
 from crawl.service.stores.store import Store
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished
@@ -57,6 +62,8 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
 
 _CARE_S = 1.0
+_SLOW_CARE_S = 10.0
+"""For what has a look at all hosts, or asks the store."""
 _PARSE_PLUGIN = "card"
 
 _log = logging.getLogger(__name__)
@@ -71,6 +78,18 @@ class ServiceStats:
     in_lane: int
     per_second: float
     counters: dict[str, int]
+    is_ready: bool
+    """Whether it could do what it is there for, when that was last looked at."""
+    hosts: IdleQueues
+    """Those of the engine, when they were last looked at."""
+    segment_age_s: float
+    """Of the segment that is written to; 0 where none is open."""
+    published_ms: int
+    """When the last segment was published; 0 where none was by this process."""
+    search_behind_s: float
+    """For how long pages wait to be found by the search."""
+    store_failing_s: float
+    """For how long the store has kept the pipeline waiting."""
 
 
 class Service:
@@ -91,7 +110,9 @@ class Service:
         self.meter = Meter()
         self._stack = ExitStack()
         self._fault: BaseException | None = None
-        self._stopping = threading.Event()
+        self._is_ready = False
+        self._hosts = IdleQueues(0)
+        self._published_ms = 0
         self.folder = folder_of(crawl_dir, config)
         with self._stack:
             self._open(further_listeners)
@@ -101,7 +122,7 @@ class Service:
         crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
         self.queue = EmbeddedQueue(self.folder / "queue.sqlite")
         stack.callback(self.queue.close)
-        self.store = open_store_of(crawl_dir, config, clock)
+        self.store = PatientStore(open_store_of(crawl_dir, config, clock), clock, self.counters)
         stack.callback(self.store.close)
         self.pages = Pages(self.store, self.counters)
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
@@ -126,14 +147,28 @@ class Service:
             Ledger(self.store, clock), self.intake, admission, self.queue, ids, clock
         )
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
-        self._arrivals = Arrivals(self._robots.add)
-        self._lane = Lane(config, clock, self._arrivals, self._robots.take, lambda key: None)
+        robots_waits = RobotsWaits(clock)
+
+        def known_robots(authority: str) -> StoredAnswer | None:
+            answer = self._robots.take(authority)
+            if answer is None:
+                robots_waits.begin(authority)
+            return answer
+
+        def add_robots(answer: StoredAnswer) -> None:
+            robots_waits.end(answer.authority)
+            self._robots.add(answer)
+
+        self._arrivals = Arrivals(add_robots)
+        self._lane = Lane(config, clock, self._arrivals, known_robots, lambda key: None)
         self._sandbox = Sandbox(ParsePlan.from_config(_with_cards(config)), clock)
         stack.callback(self._sandbox.close)
         self.search = _search(crawl_dir, self.folder, config, clock)
         if self.search is not None:
             stack.callback(self.search.close)
-        self._roll = SegmentRoll(crawl_dir, config, clock, self._sandbox.parse_table)
+        self._roll = SegmentRoll(
+            crawl_dir, config, clock, self._sandbox.parse_table, self._note_published
+        )
         self._dispatcher = Dispatcher(
             self.queue,
             self._lane,
@@ -162,10 +197,21 @@ class Service:
             clock=clock,
             counters=self.counters,
             throughput=throughput,
-            stages=StageTimes(self.meter),
+            stages=StageTimes(self.meter, robots_waits),
             search=self.search,
             on_room=self._dispatcher.wake,
             pause_of=self._lane.pause_s,
+        )
+        self._caretaker = Caretaker(
+            [
+                Chore("robots_flush", _CARE_S, self._robots.flush),
+                Chore("crawl_times", _CARE_S, self.crawls.end_those_out_of_time),
+                Chore("readiness", _CARE_S, self._look_whether_ready),
+                Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
+                Chore("queue_file", _SLOW_CARE_S, self.queue.shrink),
+            ],
+            clock,
+            self.counters,
         )
 
     def start(self) -> None:
@@ -176,16 +222,17 @@ class Service:
             self.search.catch_up()
         self._lane.start()
         self._threads = [
-            self._thread("service-finisher", self._finisher.run),
-            self._thread("service-dispatcher", self._dispatcher.run),
-            self._thread("service-caretaker", self._care),
+            self._thread("service-finisher", self._patiently(self._finisher.run)),
+            self._thread("service-dispatcher", self._patiently(self._dispatcher.run)),
+            self._thread("service-caretaker", self._caretaker.run),
         ]
         self.crawls.resume()
 
     def stop(self) -> None:
         """Ends in good order: requests under way are finished and stored, what waits stays in the
         queue, the open segment is published."""
-        self._stopping.set()
+        self._caretaker.stop()
+        self.store.give_up()
         self._dispatcher.stop()
         self._threads[1].join()
         self._lane.stop()
@@ -234,6 +281,12 @@ class Service:
             in_lane=self._lane.count,
             per_second=self._throughput.per_second,
             counters=dict(sorted(self.counters.items())),
+            is_ready=self._is_ready and self.fault is None,
+            hosts=self._hosts,
+            segment_age_s=self._roll.age_s,
+            published_ms=self._published_ms,
+            search_behind_s=0.0 if self.search is None else self.search.behind_s,
+            store_failing_s=self.store.failing_s,
         )
 
     def _thread(self, name: str, run: Callable[[], None]) -> threading.Thread:
@@ -248,14 +301,29 @@ class Service:
         thread.start()
         return thread
 
-    def _care(self) -> None:
-        """What is to be done now and then."""
-        idle_s: float = self.config[settings.IDLE]
-        while not self._stopping.wait(_CARE_S):
-            self._robots.flush()
-            self.crawls.end_those_out_of_time()
-            retired = self._lane.retire_idle(idle_s)
-            self.counters["hosts_retired"] += retired.retired
+    def _patiently(self, run: Callable[[], None]) -> Callable[[], None]:
+        """The work of a thread that waits for the store where it fails."""
+
+        def waiting() -> None:
+            with self.store.patience():
+                run()
+
+        return waiting
+
+    # what the caretaker does
+
+    def _look_whether_ready(self) -> None:
+        self._is_ready = False
+        self.check()
+        self._is_ready = True
+
+    def _retire_hosts(self) -> None:
+        self._hosts = self._lane.retire_idle(self.config[settings.IDLE])
+        self.counters["hosts_retired"] += self._hosts.retired
+
+    def _note_published(self, name: str) -> None:
+        self.counters["segments_published"] += 1
+        self._published_ms = self.clock.now_ms()
 
 
 def _search(crawl_dir: CrawlDir, folder: Path, config: Config, clock: Clock) -> LiveSearch | None:

@@ -18,7 +18,7 @@ from crawl.service.access import AccessPolicy
 from crawl.service.api.endpoints import Endpoint, endpoints, openapi
 from crawl.service.api.gate import Gate, Refused, error_response, json_response
 from crawl.service.api.handlers import Handlers
-from crawl.service.api.metrics import metrics_text
+from crawl.service.api.metrics import measured, metrics_text
 from crawl.service.api.streams import Streams
 from crawl.service.api.webhook_handlers import WebhookHandlers
 from crawl.service.count_flushing import counts_flushed
@@ -107,7 +107,11 @@ def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) 
         return Response(metrics_text(service), media_type="text/plain; version=0.0.4")
 
     routes = [
-        Route(each.path, gate.guard(each.handle, each.scope), methods=[each.method])
+        Route(
+            each.path,
+            measured(each, gate.guard(each.handle, each.scope), service),
+            methods=[each.method],
+        )
         for each in described
     ]
     routes.append(Route("/openapi.json", describe))

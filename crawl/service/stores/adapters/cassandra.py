@@ -37,7 +37,12 @@ from cassandra.cluster import (
     Session,
 )
 from cassandra.concurrent import execute_concurrent
-from cassandra.policies import DCAwareRoundRobinPolicy, TokenAwarePolicy
+from cassandra.policies import (
+    ConstantReconnectionPolicy,
+    DCAwareRoundRobinPolicy,
+    RetryPolicy,
+    TokenAwarePolicy,
+)
 from cassandra.query import tuple_factory
 
 from crawl.clock import Clock
@@ -48,6 +53,7 @@ from crawl.service.stores.address import StoreAddress
 from crawl.service.stores.record import NEVER, DamagedRecord, encoded, head_of, value_of
 from crawl.service.stores.store import (
     UNCONDITIONAL,
+    DamagedStore,
     Row,
     Space,
     StoreStats,
@@ -77,7 +83,31 @@ _LONGEST_TTL_S = 10 * 365 * 86_400
 _STAMP_BYTES = 8
 _ALL = "all"
 
+_RECONNECT_S = 1.0
+"""So often a server that is down is looked for: the driver's own policy waits for up to ten minutes
+by then, and the service would."""
+_ONCE = "once"
+"""The profile of what must not be asked a second time."""
+
 _Statement = tuple[Any, tuple[object, ...]]
+
+
+class _Never(RetryPolicy):  # type: ignore[misc]
+    """Asks no second time. The driver's own policy asks the next server where a connection broke:
+    a condition that had been met by then would be found not to be, and whoever has set the value
+    would be told that somebody else did."""
+
+    def on_read_timeout(self, *_: object, **__: object) -> tuple[int, None]:
+        return self.RETHROW, None
+
+    def on_write_timeout(self, *_: object, **__: object) -> tuple[int, None]:
+        return self.RETHROW, None
+
+    def on_unavailable(self, *_: object, **__: object) -> tuple[int, None]:
+        return self.RETHROW, None
+
+    def on_request_error(self, *_: object, **__: object) -> tuple[int, None]:
+        return self.RETHROW, None
 
 
 def open_cassandra(address: StoreAddress, clock: Clock) -> CassandraStore:
@@ -127,13 +157,17 @@ class CassandraStore:
         self._prepared: dict[str, Any] = {}
         self._last_stamp = 0
         self._is_closed = False
-        profile = ExecutionProfile(
-            load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(data_centre)),
-            consistency_level=ConsistencyLevel.LOCAL_QUORUM,
-            serial_consistency_level=ConsistencyLevel.SERIAL,
-            request_timeout=timeout_s,
-            row_factory=tuple_factory,
-        )
+
+        def profile(retry: RetryPolicy) -> ExecutionProfile:
+            return ExecutionProfile(
+                load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(data_centre)),
+                retry_policy=retry,
+                consistency_level=ConsistencyLevel.LOCAL_QUORUM,
+                serial_consistency_level=ConsistencyLevel.SERIAL,
+                request_timeout=timeout_s,
+                row_factory=tuple_factory,
+            )
+
         ports = [port for _, port in address.hosts if port is not None]
         self._cluster = Cluster(
             [host for host, _ in address.hosts],
@@ -142,7 +176,11 @@ class CassandraStore:
             if address.user
             else None,
             ssl_context=ssl.create_default_context() if is_secure else None,
-            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+            execution_profiles={
+                EXEC_PROFILE_DEFAULT: profile(RetryPolicy()),
+                _ONCE: profile(_Never()),
+            },
+            reconnection_policy=ConstantReconnectionPolicy(_RECONNECT_S, max_attempts=None),
             connect_timeout=timeout_s,
             control_connection_timeout=timeout_s,
         )
@@ -389,7 +427,7 @@ class CassandraStore:
                 "UPDATE {table} USING TTL ? SET record = ? WHERE {key} IF record = ?", space
             )
             given = (ttl, new, *_place(space, key), old)
-        (rows,) = self._asked([(statement, given)])
+        (rows,) = self._asked([(statement, given)], _ONCE)
         is_applied, *there = rows[0]
         return bool(is_applied), there[0] if there else None
 
@@ -412,11 +450,15 @@ class CassandraStore:
                 self._prepared[name] = found
         return found
 
-    def _asked(self, statements: Sequence[_Statement]) -> list[list[Any]]:
+    def _asked(
+        self, statements: Sequence[_Statement], profile: object = EXEC_PROFILE_DEFAULT
+    ) -> list[list[Any]]:
         """The rows that each statement brings."""
         self._check_open()
         try:
-            results = execute_concurrent(self._session, statements, concurrency=_CONCURRENCY)
+            results = execute_concurrent(
+                self._session, statements, concurrency=_CONCURRENCY, execution_profile=profile
+            )
             return [list(result.result_or_exc) for result in results]
         except (DriverException, NoHostAvailable, OSError) as error:
             raise self._fault(error) from error
@@ -432,7 +474,7 @@ class CassandraStore:
         try:
             return value_of(record, now_ms)
         except DamagedRecord as error:
-            raise self._fault(error) from error
+            raise DamagedStore(str(self._fault(error))) from error
 
     def _unstamped(self, space: Space, stored: bytes | None) -> bytes | None:
         """The record of what is stored; None where it was deleted."""
@@ -444,7 +486,7 @@ class CassandraStore:
         try:
             return head_of(record)
         except DamagedRecord as error:
-            raise self._fault(error) from error
+            raise DamagedStore(str(self._fault(error))) from error
 
     def _fault(self, error: object) -> StorageError:
         said = str(error) or type(error).__name__

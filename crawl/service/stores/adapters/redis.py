@@ -25,6 +25,7 @@ from crawl.printable import one_line
 from crawl.service.stores.address import StoreAddress
 from crawl.service.stores.record import DamagedRecord, encoded, head_of, value_of
 from crawl.service.stores.store import (
+    DamagedStore,
     Row,
     Space,
     StoreStats,
@@ -346,7 +347,7 @@ class RedisStore:
         try:
             return value_of(record, now_ms)
         except DamagedRecord as error:
-            raise self._fault(error) from error
+            raise DamagedStore(str(self._fault(error))) from error
 
     def _row(self, space: Space, key: bytes) -> bytes:
         return b"%b:%b:%b" % (self._prefix, space.encode(), key)
