@@ -44,7 +44,7 @@ from crawl.service.listeners import AllListeners, Listener
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
 from crawl.service.pages import Pages
-from crawl.service.place import folder_of, open_store_of
+from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.robots_waits import RobotsWaits
 from crawl.service.segment_roll import SegmentRoll
@@ -114,6 +114,8 @@ class Service:
         self._hosts = IdleQueues(0)
         self._published_ms = 0
         self.folder = folder_of(crawl_dir, config)
+        self.is_store_embedded = is_store_embedded(config)
+        """Whether to look something up takes less time than the way to another thread."""
         with self._stack:
             self._open(further_listeners)
             self._stack = self._stack.pop_all()
@@ -239,10 +241,15 @@ class Service:
         self._finisher.stop()
         for thread in self._threads:
             thread.join()
+        self._roll.abandon()  # where the finisher could not close it: the next service does
         self._robots.flush()
-        self.crawls.save()
-        self.last_stats = self.stats()
-        self._stack.close()
+        try:
+            self.crawls.save()
+        except StorageError as error:
+            _log.warning("how far site crawls are is found out at the next start: %s", error)
+        finally:
+            self.last_stats = self.stats()
+            self._stack.close()
 
     def close(self) -> None:
         """Lets go of what was opened, where it was never started."""
