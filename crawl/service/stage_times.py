@@ -62,7 +62,7 @@ class StageTimes:
         since_ms = max([job.submitted_ms, *(hop.at_ms for hop in job.hops[-1:])])
         asked_ms = record.datum.fetch_time - (record.response_ms or 0)
         server = server_of(record.url)
-        authority = "" if server is None else server.authority
+        authority = "" if server is None else server.origin
         robots_ms = self.robots.within(authority, since_ms, asked_ms)
         # a job that joined when the request was under way has not waited for it to begin
         return max(0, asked_ms - since_ms - robots_ms), robots_ms
