@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from crawl.fetcher.values.record import FetchRecord
@@ -17,7 +19,7 @@ URL = "http://a/p"
 T = 1_000_000
 
 
-def record(at_ms: int, **given: int) -> FetchRecord:
+def record(at_ms: int, **given: Any) -> FetchRecord:
     datum = CrawlDatum(Status.FETCH_SUCCESS, at_ms)
     content = Content(URL, b"", "", 200, at_ms, "", "", "", "", {}, 0)
     return FetchRecord(URL, "a", datum, content, **given)
