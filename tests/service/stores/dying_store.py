@@ -50,12 +50,12 @@ class Asked:
     def __init__(self, crawl: ServedCrawl, address: str, web: SmallWeb) -> None:
         self.service = crawl.service
         self.web = web
-        self._address = address
+        self.address = address
 
     def ask(self, path: str, body: Any = None) -> tuple[int, dict[str, str], Any]:
         """Status, headers and JSON of an answer."""
         request = urllib.request.Request(
-            self._address + path,
+            self.address + path,
             None if body is None else json.dumps(body).encode(),
             {"Content-Type": "application/json"},
         )
