@@ -1,10 +1,12 @@
 """The realtime lane as a whole: its parts, made and started in the order in which they need each
 other, and ended in the other.
 
-    intake → queue → dispatcher → lane → arrivals → finisher → store, segments, search, listeners
+    intake → queue → dispatcher → lane → arrivals → parse stage → finisher
+                                                                    → segments, store, listeners
 
-It has a fixed number of threads: the dispatcher, the finisher, the caretaker, the queue's writer
-and those of the lane's driver.
+It has a fixed number of threads: the dispatcher, the parse stage, the finisher, the caretaker, the
+writers of the queue and of segments, the search's and those of the lane's driver; and two further
+processes, in which pages are parsed and made to be searched.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
-from crawl.errors import StorageError
+from crawl.errors import CrawlError, StorageError
 from crawl.fetcher.frontier.queue_stats import IdleQueues
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
@@ -44,6 +46,7 @@ from crawl.service.listeners import AllListeners, Listener
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
 from crawl.service.pages import Pages
+from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.robots_waits import RobotsWaits
@@ -163,14 +166,17 @@ class Service:
 
         self._arrivals = Arrivals(add_robots)
         self._lane = Lane(config, clock, self._arrivals, known_robots, lambda key: None)
-        self._sandbox = Sandbox(ParsePlan.from_config(_with_cards(config)), clock)
+        parsing = ParsePlan.from_config(_with_cards(config))
+        self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
-        self.search = _search(crawl_dir, self.folder, config, clock)
+        self.search = _search(crawl_dir, self.folder, config, clock, self.counters)
         if self.search is not None:
             stack.callback(self.search.close)
-        self._roll = SegmentRoll(
-            crawl_dir, config, clock, self._sandbox.parse_table, self._note_published
-        )
+        # of its own, as it parses in another thread: what a service that died has left
+        further = Sandbox(parsing, clock)
+        stack.callback(further.close)
+        self._roll = SegmentRoll(crawl_dir, config, clock, further.parse_table, self._published)
+        self._parses = ParseStage(self._arrivals, self._sandbox, clock)
         self._dispatcher = Dispatcher(
             self.queue,
             self._lane,
@@ -190,7 +196,7 @@ class Service:
             admission=admission,
             pages=self.pages,
             roll=self._roll,
-            sandbox=self._sandbox,
+            parses=self._parses,
             limits=Limits(
                 config[settings.TRIES], config[settings.REDIRECTS], config[settings.MAX_WAIT]
             ),
@@ -221,11 +227,12 @@ class Service:
         self._sandbox.start()
         self._roll.recover()
         if self.search is not None:
-            self.search.catch_up()
+            self.search.start()
         self._lane.start()
         self._threads = [
-            self._thread("service-finisher", self._patiently(self._finisher.run)),
             self._thread("service-dispatcher", self._patiently(self._dispatcher.run)),
+            self._thread("service-parses", self._parses.run),
+            self._thread("service-finisher", self._patiently(self._finisher.run)),
             self._thread("service-caretaker", self._caretaker.run),
         ]
         self.crawls.resume()
@@ -236,9 +243,9 @@ class Service:
         self._caretaker.stop()
         self.store.give_up()
         self._dispatcher.stop()
-        self._threads[1].join()
+        self._threads[0].join()
         self._lane.stop()
-        self._finisher.stop()
+        self._parses.stop()
         for thread in self._threads:
             thread.join()
         self._roll.abandon()  # where the finisher could not close it: the next service does
@@ -320,24 +327,31 @@ class Service:
     # what the caretaker does
 
     def _look_whether_ready(self) -> None:
-        self._is_ready = False
-        self.check()
+        try:
+            self.check()
+        except CrawlError:
+            self._is_ready = False
+            raise
         self._is_ready = True
 
     def _retire_hosts(self) -> None:
         self._hosts = self._lane.retire_idle(self.config[settings.IDLE])
         self.counters["hosts_retired"] += self._hosts.retired
 
-    def _note_published(self, name: str) -> None:
+    def _published(self, segment: str) -> None:
         self.counters["segments_published"] += 1
         self._published_ms = self.clock.now_ms()
+        if self.search is not None:
+            self.search.published(segment)
 
 
-def _search(crawl_dir: CrawlDir, folder: Path, config: Config, clock: Clock) -> LiveSearch | None:
+def _search(
+    crawl_dir: CrawlDir, folder: Path, config: Config, clock: Clock, counters: Counters
+) -> LiveSearch | None:
     """None where the extra `search` is not installed: all else works without."""
     if find_spec("tantivy") is None:
         return None
-    return LiveSearch(crawl_dir, folder, config, clock)
+    return LiveSearch(crawl_dir, folder, config, clock, counters)
 
 
 def _with_cards(config: Config) -> Config:

@@ -62,6 +62,7 @@ from crawl.service.stores.store import (
     check_rows,
     check_scan,
     end_of_prefix,
+    in_parts,
 )
 
 _PORT = 9042
@@ -75,6 +76,9 @@ same time, who wait for each other within one. A part of the tables' layout: nev
 _FEW = 16
 _CONCURRENCY = 64
 """Requests of one call that are on their way at a time."""
+_KEYS_AT_ONCE = 20
+"""Pages of one request. Scylla takes 100, and where rows are as large as they may be, a server has
+to gather them all."""
 _TRIES = 100
 """How often a row may change between being read and being written."""
 _MARGIN_S = 60
@@ -195,6 +199,9 @@ class CassandraStore:
     def get_many(self, space: Space, keys: Sequence[bytes]) -> list[bytes | None]:
         check_keys(keys)
         now_ms = self._clock.now_ms()
+        if space is Space.PAGES:
+            stored = self._pages(list(dict.fromkeys(keys)))
+            return [self._value(space, stored.get(key), now_ms) for key in keys]
         statement = self._statement("SELECT record FROM {table} WHERE {key}", space)
         found = self._asked([(statement, _place(space, key)) for key in keys])
         return [self._value(space, _only(rows), now_ms) for rows in found]
@@ -397,6 +404,13 @@ class CassandraStore:
             now = self._clock.now_ms() * 1000
             self._last_stamp = max(self._last_stamp + 1, now)
             return self._last_stamp.to_bytes(_STAMP_BYTES, "big")
+
+    def _pages(self, keys: Sequence[bytes]) -> dict[bytes, bytes | None]:
+        """What is stored of pages. Some are asked for at once: to say it of each costs us, and the
+        server that we ask, more than it costs that server to gather them."""
+        statement = self._statement("SELECT key, record FROM {table} WHERE key IN ?", Space.PAGES)
+        asked = [(statement, (list(part),)) for part in in_parts(keys, _KEYS_AT_ONCE)]
+        return {key: record for rows in self._asked(asked) for key, record in rows}
 
     def _record_of(self, space: Space, key: bytes, *, serial: bool) -> bytes | None:
         """The record of a row that is written on conditions; where that matters the one that all
