@@ -66,7 +66,7 @@ from crawl.service.stores.store import (
 )
 
 _PORT = 9042
-_OPTIONS = ("create", "dc", "replication", "timeout", "tls")
+_OPTIONS = ("ca", "create", "dc", "replication", "timeout", "tls")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
 _DATA_CENTRE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _REPLICAS = 3
@@ -128,13 +128,17 @@ def open_cassandra(address: StoreAddress, clock: Clock) -> CassandraStore:
         raise UsageError(
             f"{address}: dc is {printable(data_centre, 60)!r}, no name of a data centre"
         )
+    authority, is_secure = address.file("ca"), address.flag("tls", False)
+    if authority and not is_secure:
+        raise UsageError(f"{address}: ca is for TLS: add tls=yes")
     return CassandraStore(
         address,
         clock,
+        authority=authority,
         replication=_replication(address),
         data_centre=data_centre,
         may_create=address.flag("create", True),
-        is_secure=address.flag("tls", False),
+        is_secure=is_secure,
         timeout_s=address.number("timeout", 5, 0.1, 300),
     )
 
@@ -151,6 +155,7 @@ class CassandraStore:
         data_centre: str = "",
         may_create: bool = True,
         is_secure: bool = False,
+        authority: str = "",
         timeout_s: float = 5,
     ) -> None:
         self._address = address
@@ -179,7 +184,7 @@ class CassandraStore:
             auth_provider=PlainTextAuthProvider(address.user, address.password)
             if address.user
             else None,
-            ssl_context=ssl.create_default_context() if is_secure else None,
+            ssl_context=ssl.create_default_context(cafile=authority or None) if is_secure else None,
             execution_profiles={
                 EXEC_PROFILE_DEFAULT: profile(RetryPolicy()),
                 _ONCE: profile(_Never()),
