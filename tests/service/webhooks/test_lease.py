@@ -6,12 +6,14 @@ from typing import Any
 import pytest
 
 from crawl.errors import StorageError
+from crawl.service.stores.memory import MemoryStore
 from crawl.service.webhooks.lease import Lease
-from tests.service.stores_in_memory import MemoryStore, SetClock
+from tests.service.stores_in_memory import SetClock
 
 
 def test_one_at_a_time_until_it_is_silent() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = SetClock()
+    store = MemoryStore(clock)
     first, second = (Lease(store, clock, "work", 10) for _ in range(2))
     assert not first.is_held()
     assert first.hold()
@@ -27,7 +29,8 @@ def test_one_at_a_time_until_it_is_silent() -> None:
 
 
 def test_a_process_that_was_stopped_does_not_go_on() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = SetClock()
+    store = MemoryStore(clock)
     stopped, other = (Lease(store, clock, "work", 10) for _ in range(2))
     assert stopped.hold()
     clock.move(60)
@@ -39,7 +42,8 @@ def test_a_process_that_was_stopped_does_not_go_on() -> None:
 
 
 def test_released_it_is_free_at_once_and_only_by_its_holder() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = SetClock()
+    store = MemoryStore(clock)
     first, second = (Lease(store, clock, "work", 10) for _ in range(2))
     second.release()
     assert first.hold()
@@ -51,7 +55,8 @@ def test_released_it_is_free_at_once_and_only_by_its_holder() -> None:
 
 
 def test_leases_of_other_names_are_others() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = SetClock()
+    store = MemoryStore(clock)
     assert Lease(store, clock, "one", 10).hold()
     assert Lease(store, clock, "two", 10).hold()
 
@@ -115,7 +120,8 @@ def test_a_lease_whose_answer_was_lost_is_not_anothers() -> None:
 
 
 def test_of_many_who_find_it_free_one_takes_it() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = SetClock()
+    store = MemoryStore(clock)
     leases = [Lease(store, clock, "work", 10) for _ in range(8)]
     for _ in range(20):
         with ThreadPoolExecutor(8) as pool:
