@@ -166,6 +166,8 @@ class Finisher:
         """Takes answers through all steps."""
         begun = self._clock.monotonic()
         records, parsed, batch = ready.records, ready.parsed, ready.batch
+        if batch is not None:
+            self._counters["parser_restarts"] += batch.counters["parser_restarts"]
         segment = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
         before = self._pages.get([record.url for record in records])
         pages = [
@@ -179,7 +181,8 @@ class Finisher:
             gone = [page.url for page in pages if page.status == Status.FETCH_GONE]
             self._search.take(batch, segment, gone)
         self._pages.put(pages)
-        self._stages.observe(records, ready.parse_s, self._clock.monotonic() - begun)
+        store_s = self._clock.monotonic() - begun
+        self._stages.observe(records, jobs, ready.parse_s, store_s)
         self._settle(pages, jobs)
         self._arrivals.finished(records)
         self._leave_lane([record.url for record in records])

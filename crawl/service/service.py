@@ -25,14 +25,17 @@ from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
 from crawl.errors import CrawlError, StorageError
+from crawl.fetcher.frontier.queue_stats import IdleQueues
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
+from crawl.robots.stored import StoredAnswer
 from crawl.service import settings
 from crawl.service.admission import Admission
 from crawl.service.answers import Answers
 from crawl.service.arrivals import Arrivals
+from crawl.service.caretaker import Caretaker, Chore
 from crawl.service.decide import Policy
 from crawl.service.dispatcher import Dispatcher
 from crawl.service.fetch_watch import FetchWatch
@@ -47,8 +50,9 @@ from crawl.service.outcomes import Limits
 from crawl.service.owed_pauses import OwedPauses
 from crawl.service.pages import Pages
 from crawl.service.parse_stage import ParseStage
-from crawl.service.place import folder_of, open_store_of
+from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
+from crawl.service.robots_waits import RobotsWaits
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.send_gate import SendGate
 from crawl.service.settings import QueueBounds
@@ -56,6 +60,7 @@ from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
 from crawl.service.site_crawls.ledger import Ledger
 from crawl.service.stage_times import StageTimes
+from crawl.service.stores.patience import PatientStore
 from crawl.service.stores.store import Store
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished
@@ -65,6 +70,8 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
 
 _CARE_S = 1.0
+_SLOW_CARE_S = 10.0
+"""For what has a look at all hosts, or asks the store."""
 _PARSE_PLUGIN = "card"
 
 _log = logging.getLogger(__name__)
@@ -79,6 +86,18 @@ class ServiceStats:
     in_lane: int
     per_second: float
     counters: dict[str, int]
+    is_ready: bool
+    """Whether it could do what it is there for, when that was last looked at."""
+    hosts: IdleQueues
+    """Those of the engine, when they were last looked at."""
+    segment_age_s: float
+    """Of the segment that is written to; 0 where none is open."""
+    published_ms: int
+    """When the last segment was published; 0 where none was by this process."""
+    search_behind_s: float
+    """For how long pages wait to be found by the search."""
+    store_failing_s: float
+    """For how long the store has kept the pipeline waiting."""
 
 
 class Service:
@@ -99,9 +118,13 @@ class Service:
         self.meter = Meter()
         self._stack = ExitStack()
         self._fault: BaseException | None = None
-        self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
+        self._is_ready = False
+        self._hosts = IdleQueues(0)
+        self._published_ms = 0
         self.folder = folder_of(crawl_dir, config)
+        self.is_store_embedded = is_store_embedded(config)
+        """Whether to look something up takes less time than the way to another thread."""
         with self._stack:
             self._open(further_listeners)
             self._stack = self._stack.pop_all()
@@ -110,7 +133,7 @@ class Service:
         crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
         self.queue = EmbeddedQueue(self.folder / "queue.sqlite")
         stack.callback(self.queue.close)
-        self.store = open_store_of(crawl_dir, config, clock)
+        self.store = PatientStore(open_store_of(crawl_dir, config, clock), clock, self.counters)
         stack.callback(self.store.close)
         self.pages = Pages(self.store, self.counters)
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
@@ -135,11 +158,23 @@ class Service:
             Ledger(self.store, clock), self.intake, admission, self.queue, ids, clock
         )
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
-        self._arrivals = Arrivals(self._robots.add)
+        robots_waits = RobotsWaits(clock)
+
+        def known_robots(authority: str) -> StoredAnswer | None:
+            answer = self._robots.take(authority)
+            if answer is None:
+                robots_waits.begin(authority)
+            return answer
+
+        def add_robots(answer: StoredAnswer) -> None:
+            robots_waits.end(answer.authority)
+            self._robots.add(answer)
+
+        self._arrivals = Arrivals(add_robots)
         self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
         gate = SendGate(clock)
         self._lane = Lane(
-            *(config, clock, self._arrivals, self._robots.take, self._owed.take),
+            *(config, clock, self._arrivals, known_robots, self._owed.take),
             may_send=gate.may_send,
         )
         self._watch = FetchWatch(
@@ -190,10 +225,21 @@ class Service:
             clock=clock,
             counters=self.counters,
             throughput=throughput,
-            stages=StageTimes(self.meter),
+            stages=StageTimes(self.meter, robots_waits),
             search=self.search,
             on_room=self._dispatcher.wake,
             pause_of=self._pause_of,
+        )
+        self._caretaker = Caretaker(
+            [
+                Chore("robots_flush", _CARE_S, self._flush_robots),
+                Chore("crawl_times", _CARE_S, self.crawls.end_those_out_of_time),
+                Chore("readiness", _CARE_S, self._look_whether_ready),
+                Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
+                Chore("queue_file", _SLOW_CARE_S, self.queue.shrink),
+            ],
+            clock,
+            self.counters,
         )
 
     def start(self) -> None:
@@ -205,12 +251,13 @@ class Service:
         self._lane.keep_pauses(self._owed.begin())
         self._watch.open()
         self._lane.start()
-        self._feeding = self._thread("service-dispatcher", self._dispatcher.run)
+        feeding = self._patiently(self._dispatcher.run)
+        self._feeding = self._thread("service-dispatcher", feeding)
         self._threads = [
             self._feeding,
             self._thread("service-parses", self._parses.run),
-            self._thread("service-finisher", self._finisher.run),
-            self._thread("service-caretaker", self._care),
+            self._thread("service-finisher", self._patiently(self._finisher.run)),
+            self._thread("service-caretaker", self._caretaker.run),
             self._thread("service-fetch-watch", self._watch.run),
         ]
         self.crawls.resume()
@@ -231,9 +278,10 @@ class Service:
         with ExitStack() as stack:
             stack.push(self._stack)
             stack.callback(self._note_stats)
-            stack.callback(self.crawls.save)
+            stack.callback(self._save_crawls)
             stack.callback(self._robots.flush)
             stack.callback(self._end_pauses)
+            stack.callback(self._roll.abandon)  # where the finisher could not close it
             for thread in self._threads:
                 stack.callback(thread.join)
             stack.callback(self._watch.stop)
@@ -242,7 +290,14 @@ class Service:
             if self._threads:
                 stack.callback(self._feeding.join)
             stack.callback(self._dispatcher.stop)
-            self._stopping.set()
+            stack.callback(self.store.give_up)
+            stack.callback(self._caretaker.stop)
+
+    def _save_crawls(self) -> None:
+        try:
+            self.crawls.save()
+        except StorageError as error:
+            _log.warning("how far site crawls are is found out at the next start: %s", error)
 
     def _end_pauses(self) -> None:
         if self.fault is None:
@@ -299,6 +354,12 @@ class Service:
             in_lane=self._lane.count,
             per_second=self._throughput.per_second,
             counters=dict(sorted(self.counters.items())),
+            is_ready=self._is_ready and self.fault is None,
+            hosts=self._hosts,
+            segment_age_s=self._roll.age_s,
+            published_ms=self._published_ms,
+            search_behind_s=0.0 if self.search is None else self.search.behind_s,
+            store_failing_s=self.store.failing_s,
         )
 
     def _thread(self, name: str, run: Callable[[], None]) -> threading.Thread:
@@ -314,21 +375,39 @@ class Service:
         thread.start()
         return thread
 
+    def _patiently(self, run: Callable[[], None]) -> Callable[[], None]:
+        """The work of a thread that waits for the store where it fails."""
+
+        def waiting() -> None:
+            with self.store.patience():
+                run()
+
+        return waiting
+
+    # what the caretaker does
+
+    def _look_whether_ready(self) -> None:
+        try:
+            self.check()
+        except CrawlError:
+            self._is_ready = False
+            raise
+        self._is_ready = True
+
+    def _flush_robots(self) -> None:
+        """What a robots.txt asks for is known before the file is: else it would be obeyed from the
+        next request on, and not from the last."""
+        self._robots.flush(before=lambda: self._owed.keep(self._lane.pauses().values()))
+
+    def _retire_hosts(self) -> None:
+        self._hosts = self._lane.retire_idle(self.config[settings.IDLE])
+        self.counters["hosts_retired"] += self._hosts.retired
+
     def _published(self, segment: str) -> None:
         self.counters["segments_published"] += 1
+        self._published_ms = self.clock.now_ms()
         if self.search is not None:
             self.search.published(segment)
-
-    def _care(self) -> None:
-        """What is to be done now and then."""
-        idle_s: float = self.config[settings.IDLE]
-        while not self._stopping.wait(_CARE_S):
-            # what a robots.txt asks for is known before the file is: else it would be
-            # obeyed from the next request on, and not from the last
-            self._robots.flush(before=lambda: self._owed.keep(self._lane.pauses().values()))
-            self.crawls.end_those_out_of_time()
-            retired = self._lane.retire_idle(idle_s)
-            self.counters["hosts_retired"] += retired.retired
 
 
 def _search(

@@ -75,17 +75,16 @@ class Handlers:
         """What is known of one URL."""
         url = _parameter(request, "url")
         self.gate.take(caller, Scope.LOOKUP, 1)
-        (resolved,) = self._resolve([url])
+        (resolved,) = await self._resolved([url])
         if resolved is None:
             raise Refused(404, "not_known", "the URL was not fetched yet")
         return json_response(resolved)
 
     async def lookup(self, request: Request, caller: Caller) -> Response:
-        """What is known of some URLs, in their order. It is answered by the loop itself: a look
-        into the embedded store takes less time than the way to another thread."""
+        """What is known of some URLs, in their order."""
         asked = bodies.read_body(await self.gate.body(request), bodies.Lookup)
         self.gate.take(caller, Scope.LOOKUP, max(1, len(asked.urls)))
-        return json_response({"pages": self._resolve(asked.urls)})
+        return json_response({"pages": await self._resolved(asked.urls)})
 
     async def fetch(self, request: Request, caller: Caller) -> Response:
         """The page of a URL, waited for; 202 and where to look where it takes longer."""
@@ -192,6 +191,13 @@ class Handlers:
         """Looked for at its end, in the queue, and at its end again: it may have moved between."""
         answers = self.service.answers
         return answers.get(job_id) or self.service.queue.entry(job_id) or answers.get(job_id)
+
+    async def _resolved(self, texts: Sequence[str]) -> list[Any]:
+        """The same as `_resolve`. The loop itself looks into an embedded store, which takes less
+        time than the way to another thread; it must not wait for a server."""
+        if self.service.is_store_embedded:
+            return self._resolve(texts)
+        return await self.in_thread(lambda: self._resolve(texts))
 
     def _resolve(self, texts: Sequence[str]) -> list[Any]:
         """What is known of URLs as they were written."""
