@@ -10,7 +10,7 @@ from msgspec import Meta
 from crawl.config.quantities import Duration
 from crawl.errors import UsageError
 from crawl.service.admission import MAX_URL
-from crawl.service.site_crawls.scope import ScopeWish
+from crawl.service.site_crawls.crawl_scope import ScopeWish
 from crawl.service.site_crawls.values import MAX_SEEDS, CrawlLimits, CrawlWish
 from crawl.service.values import Priority, Wish
 

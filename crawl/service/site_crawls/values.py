@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from crawl.service.site_crawls.scope import ScopeWish
+from crawl.service.site_crawls.crawl_scope import ScopeWish
 from crawl.service.values import Priority
 
 MAX_SEEDS = 1000
