@@ -41,8 +41,11 @@ from crawl.service.listeners import AllListeners, Listener
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
 from crawl.service.pages import Pages
+from crawl.service.parse_filters import with_parse_filters
 from crawl.service.place import folder_of, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
+from crawl.service.record_parser import RecordParser
+from crawl.service.related_images import RelatedImages
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
@@ -57,7 +60,6 @@ from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
 
 _CARE_S = 1.0
-_PARSE_PLUGIN = "card"
 
 _log = logging.getLogger(__name__)
 
@@ -115,7 +117,7 @@ class Service:
             admission,
             self.pages,
             self.queue,
-            Policy(freshness, QueueBounds.of(config)),
+            Policy(freshness, QueueBounds.of(config), config[settings.RELATED_IMAGES]),
             ids,
             clock,
             throughput,
@@ -123,12 +125,14 @@ class Service:
             on_queued=lambda: self._dispatcher.wake(),
         )
         self.crawls = SiteCrawls(
-            Ledger(self.store, clock), self.intake, admission, self.queue, ids, clock
+            Ledger(self.store, clock),
+            *(self.intake, admission, self.queue, ids, clock),
+            keep_s=config[settings.ANSWERS_KEPT],
         )
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
         self._arrivals = Arrivals(self._robots.add)
         self._lane = Lane(config, clock, self._arrivals, self._robots.take, lambda key: None)
-        self._sandbox = Sandbox(ParsePlan.from_config(_with_cards(config)), clock)
+        self._sandbox = Sandbox(ParsePlan.from_config(with_parse_filters(config)), clock)
         stack.callback(self._sandbox.close)
         self.search = _search(crawl_dir, self.folder, config, clock)
         if self.search is not None:
@@ -143,6 +147,7 @@ class Service:
             on_known=lambda page: self._finisher.add_known(page),
             freshness=freshness,
             interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
+            has_come=self.crawls.has_come,
         )
         first: tuple[Listener, ...] = (self.answers, self.crawls)
         listeners = (*first, *further_listeners(self.store), self.waiters)
@@ -153,7 +158,11 @@ class Service:
             admission=admission,
             pages=self.pages,
             roll=self._roll,
-            sandbox=self._sandbox,
+            parser=RecordParser(self._sandbox, self.crawls, config[settings.MARKDOWN_SIZE]),
+            images=RelatedImages(
+                *(admission, self.pages, freshness, clock, self.counters),
+                is_usual=config[settings.RELATED_IMAGES],
+            ),
             limits=Limits(
                 config[settings.TRIES], config[settings.REDIRECTS], config[settings.MAX_WAIT]
             ),
@@ -174,13 +183,13 @@ class Service:
         self._roll.recover()
         if self.search is not None:
             self.search.catch_up()
+        self.crawls.resume()
         self._lane.start()
         self._threads = [
             self._thread("service-finisher", self._finisher.run),
             self._thread("service-dispatcher", self._dispatcher.run),
             self._thread("service-caretaker", self._care),
         ]
-        self.crawls.resume()
 
     def stop(self) -> None:
         """Ends in good order: requests under way are finished and stored, what waits stays in the
@@ -253,7 +262,7 @@ class Service:
         idle_s: float = self.config[settings.IDLE]
         while not self._stopping.wait(_CARE_S):
             self._robots.flush()
-            self.crawls.end_those_out_of_time()
+            self.crawls.tend()
             retired = self._lane.retire_idle(idle_s)
             self.counters["hosts_retired"] += retired.retired
 
@@ -263,14 +272,3 @@ def _search(crawl_dir: CrawlDir, folder: Path, config: Config, clock: Clock) -> 
     if find_spec("tantivy") is None:
         return None
     return LiveSearch(crawl_dir, folder, config, clock)
-
-
-def _with_cards(config: Config) -> Config:
-    """The configuration with the parse filter that makes cards."""
-    from crawl.parsing.settings import PARSEFILTER_ORDER
-
-    active: tuple[str, ...] = config[PARSEFILTER_ORDER]
-    if _PARSE_PLUGIN in active:
-        return config
-    names = [*active, _PARSE_PLUGIN]
-    return config.with_values({PARSEFILTER_ORDER.name: names}, "the service")
