@@ -1,5 +1,5 @@
 """The image that stands for a page, fetched for a job that wants it: the job goes on with the URL
-of the image, through the queue of that host, and ends with the page once what became of it is known.
+of the image, through the queue of that host, and ends with the page once it is known what came.
 
 An image that is known and fresh, such as a logo that all pages of a site name, is not asked for
 again, and one that fails is told with its reason: the page is there all the same.

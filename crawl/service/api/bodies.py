@@ -48,6 +48,24 @@ PriorityName = Annotated[
 ]
 
 
+FormatName = Annotated[str, Meta(pattern="^(metadata|markdown)$", examples=["markdown"])]
+Formats = Annotated[
+    tuple[FormatName, ...],
+    Meta(
+        max_length=2,
+        description="What is wanted of a page: its metadata, which always come, and its main text"
+        " as markdown.",
+    ),
+]
+WantsImage = Annotated[
+    bool,
+    Meta(
+        description="Whether the image that stands for a page is fetched, too, for its size and"
+        " type; null: as the service is set."
+    ),
+]
+
+
 class UrlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """A URL with wishes of its own."""
 
@@ -55,6 +73,8 @@ class UrlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     priority: PriorityName | None = None
     max_age: Age | None = None
     tags: Tags | None = None
+    formats: Formats | None = None
+    image: WantsImage | None = None
 
 
 Urls = Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)]
@@ -71,6 +91,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     priority: PriorityName = "normal"
     max_age: Age | None = None
     tags: Tags = ()
+    formats: Formats = ("metadata",)
+    image: WantsImage | None = None
 
     def wishes(self, owner: str, found_in_text: tuple[str, ...] = ()) -> list[Wish]:
         """What is asked for, in its order. Raises UsageError for what cannot be meant."""
@@ -86,6 +108,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             priority=Priority.of_label(own.priority or self.priority),
             max_age_s=age_s(self.max_age if own.max_age is None else own.max_age),
             tags=self.tags if own.tags is None else own.tags,
+            formats=_beside(self.formats if own.formats is None else own.formats),
+            image=self.image if own.image is None else own.image,
             owner=owner,
         )
 
@@ -94,6 +118,7 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """URLs of which is asked what is known."""
 
     urls: Annotated[tuple[Url, ...], Meta(max_length=MAX_LOOKUP)]
+    formats: Formats = ("metadata",)
 
 
 class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -103,6 +128,8 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     max_age: Age | None = None
     priority: PriorityName = "high"
     tags: Tags = ()
+    formats: Formats = ("metadata",)
+    image: WantsImage | None = None
 
     def wish(self, owner: str) -> Wish:
         return Wish(
@@ -110,6 +137,8 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             priority=Priority.of_label(self.priority),
             max_age_s=age_s(self.max_age),
             tags=self.tags,
+            formats=_beside(self.formats),
+            image=self.image,
             owner=owner,
         )
 
@@ -140,6 +169,7 @@ class SiteLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     pages: Annotated[int, Meta(ge=1, le=10_000_000)] = 1000
     depth: Annotated[int, Meta(ge=0, le=1000)] = 20
     seconds: Annotated[float, Meta(gt=0, le=_MAX_AGE_S)] | None = None
+    per_host: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
 
 
 class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -148,21 +178,31 @@ class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     seeds: Annotated[tuple[Url, ...], Meta(min_length=1, max_length=MAX_SEEDS)]
     scope: SiteScope = SiteScope()
     limits: SiteLimits = SiteLimits()
-    formats: tuple[Annotated[str, Meta(pattern="^(metadata|markdown)$")], ...] = ("metadata",)
+    formats: Formats = ("metadata",)
+    image: WantsImage | None = None
     tags: Tags = ()
 
     def wish(self, owner: str) -> CrawlWish:
         limits = CrawlLimits(
-            pages=self.limits.pages, depth=self.limits.depth, seconds=self.limits.seconds
+            pages=self.limits.pages,
+            depth=self.limits.depth,
+            seconds=self.limits.seconds,
+            per_host=self.limits.per_host,
         )
         return CrawlWish(
             seeds=self.seeds,
             scope=self.scope.wish(),
             limits=limits,
             formats=self.formats,
+            image=self.image,
             tags=self.tags,
             owner=owner,
         )
+
+
+def _beside(formats: tuple[str, ...]) -> tuple[str, ...]:
+    """What is wanted beside the metadata."""
+    return tuple(dict.fromkeys(each for each in formats if each != "metadata"))
 
 
 def age_s(value: float | str | None, what: str = "max_age") -> float | None:

@@ -83,7 +83,14 @@ def endpoints(
             *("GET", "/v1/url", Scope.LOOKUP, handlers.url),
             "What is known of a URL, redirects followed.",
             {200: "Its page, or why there is none."},
-            parameters=(_URL,),
+            parameters=(
+                _URL,
+                Parameter(
+                    "formats",
+                    "`markdown`: with the main text, null where nobody asked for it before.",
+                    {"type": "string", "enum": ["metadata", "markdown", "metadata,markdown"]},
+                ),
+            ),
             refusals=(404, 429),
         ),
         Endpoint(

@@ -69,7 +69,8 @@ class Handlers:
         """What is known of one URL."""
         url = _parameter(request, "url")
         self.gate.take(caller, Scope.LOOKUP, 1)
-        (resolved,) = self._resolve([url])
+        formats = _formats(request)
+        (resolved,) = self._resolve([url], markdown="markdown" in formats)
         if resolved is None:
             raise Refused(404, "not_known", "the URL was not fetched yet")
         return json_response(resolved)
@@ -79,7 +80,9 @@ class Handlers:
         into the embedded store takes less time than the way to another thread."""
         asked = bodies.read_body(await self.gate.body(request), bodies.Lookup)
         self.gate.take(caller, Scope.LOOKUP, max(1, len(asked.urls)))
-        return json_response({"pages": self._resolve(asked.urls)})
+        return json_response(
+            {"pages": self._resolve(asked.urls, markdown="markdown" in asked.formats)}
+        )
 
     async def fetch(self, request: Request, caller: Caller) -> Response:
         """The page of a URL, waited for; 202 and where to look where it takes longer."""
@@ -88,7 +91,9 @@ class Handlers:
         self.gate.take(caller, Scope.FETCH, 1)
         (submitted,) = await self.in_thread(lambda: self.service.intake.submit([wish]))
         if submitted.answer is not None:
-            return json_response(views.resolved_view(submitted.answer, submitted.url))
+            markdown = wish.wants_markdown
+            view = views.resolved_view(submitted.answer, submitted.url, markdown=markdown)
+            return json_response(view)
         if submitted.state is JobState.REFUSED:
             _require_room([submitted], None)
             message = f"the URL must not be asked for: {submitted.reason}"
@@ -175,7 +180,7 @@ class Handlers:
             {"status": "ready", "waiting": stats.waiting, "claimed": stats.claimed}
         )
 
-    def _resolve(self, texts: Sequence[str]) -> list[Any]:
+    def _resolve(self, texts: Sequence[str], *, markdown: bool) -> list[Any]:
         """What is known of URLs as they were written."""
         urls = [self.service.admission.normal_form(text) for text in texts]
         known = [url for url in urls if url is not None]
@@ -183,7 +188,9 @@ class Handlers:
         answers = []
         for text, url in zip(texts, urls, strict=True):
             resolved = None if url is None else found[url]
-            answers.append(None if resolved is None else views.resolved_view(resolved, text))
+            answers.append(
+                None if resolved is None else views.resolved_view(resolved, text, markdown=markdown)
+            )
         return answers
 
     async def in_thread(self, function: Callable[[], _Result]) -> _Result:
@@ -210,6 +217,15 @@ def _parameter(request: Request, name: str) -> str:
     if len(values[0]) > bodies.MAX_QUERY:
         raise UsageError(f"{name}: at most {bodies.MAX_QUERY:,} characters")
     return values[0]
+
+
+def _formats(request: Request) -> frozenset[str]:
+    """Those of the parameter, apart by commas or said several times."""
+    texts = request.query_params.getlist("formats")
+    formats = frozenset(each for text in texts for each in text.split(","))
+    if not formats <= {"metadata", "markdown"}:
+        raise UsageError("formats: expected metadata or markdown")
+    return formats
 
 
 def _number(request: Request, name: str, default: int, least: int, most: int) -> int:
