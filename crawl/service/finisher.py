@@ -18,7 +18,7 @@ between two of them goes on where the queue says, and what is known already is n
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -35,7 +35,7 @@ from crawl.service.intake import entry_of
 from crawl.service.lane import Lane
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits, Next, Step, Target, after_answer, after_return, hop_of
-from crawl.service.page_rows import ParsedPage, page_of_record
+from crawl.service.page_rows import NOTHING_MORE, ParsedPage, page_of_record
 from crawl.service.pages import Pages
 from crawl.service.queues.queue import Entry, Queue
 from crawl.service.record_parser import RecordParser
@@ -169,18 +169,19 @@ class Finisher:
     def finish(self, records: list[FetchRecord]) -> None:
         """Takes answers through all steps."""
         begun = self._clock.monotonic()
-        urls = [record.url for record in records]
-        jobs = self._jobs_of(urls)
-        parsed, batches = self._parser.parse(records, jobs)
+        parses = self._parser.parse(records)
+        parsed, batches = parses.pages, parses.batches
         is_parsed = self._clock.monotonic()
         segment = self._roll.add(records, batches)
+        before = self._pages.get([record.url for record in records])
         pages = [
             page_of_record(
                 *(record, parsed.get(record.url), known, segment, self._admission),
-                self._parser.wanted(jobs.get(record.url, ())),
+                parses.wanted.get(record.url, NOTHING_MORE),
             )
-            for record, known in zip(records, self._pages.get(urls), strict=True)
+            for record, known in zip(records, before, strict=True)
         ]
+        jobs = self._jobs_of([page.url for page in pages])
         if links := _links_of(jobs, parsed):
             self._links.take(links)
         if self._search is not None:
@@ -190,48 +191,32 @@ class Finisher:
         self._pages.put(pages)
         is_stored = self._clock.monotonic()
         self._stages.observe(records, is_parsed - begun, is_stored - is_parsed)
-        self._settle(pages, jobs)
+        self._settle(pages, jobs, parses.without_markdown)
         self._arrivals.finished(records)
         for record in records:
             self._lane.ended(record.url)
-        self._finish_late(pages, jobs, parsed)
         self._on_room()
-
-    def _finish_late(
-        self,
-        pages: Sequence[Page],
-        jobs: Mapping[str, Sequence[Job]],
-        parsed: Mapping[str, ParsedPage],
-    ) -> None:
-        """Takes jobs through that joined while their page was being finished. Those that want what
-        was not made of it wait for another answer."""
-        handled = {job.id for each in jobs.values() for job in each}
-        late: dict[str, list[Job]] = {}
-        by_url = {page.url: page for page in pages}
-        for url, each in self._jobs_of(list(by_url)).items():
-            for job in each:
-                if job.id in handled:
-                    continue
-                if job.wish.wants_markdown and by_url[url].markdown is None:
-                    self._queue.release(job.id, 0)
-                else:
-                    late.setdefault(url, []).append(job)
-        if late:
-            if links := _links_of(late, parsed):
-                self._links.take(links)
-            self._settle([by_url[url] for url in late], late)
 
     def _jobs_of(self, urls: Sequence[str]) -> dict[str, list[Job]]:
         """The jobs that wait for URLs."""
         entries = self._queue.find(urls)
         return {url: [job_of(entry.payload) for entry in each] for url, each in entries.items()}
 
-    def _settle(self, pages: Sequence[Page], jobs: Mapping[str, Sequence[Job]]) -> None:
-        """What follows for the jobs that wait for these pages."""
+    def _settle(
+        self,
+        pages: Sequence[Page],
+        jobs: Mapping[str, Sequence[Job]],
+        without_markdown: Container[str] = (),
+    ) -> None:
+        """What follows for the jobs that wait for these pages. One that came while its page was
+        parsed, and wants the Markdown that was not made, waits for another answer."""
         followed = _Round()
         for page in pages:
             pause_s = self._pause_of(host_of(page.url) or "")
             for job in jobs.get(page.url, ()):
+                if page.url in without_markdown and job.wish.wants_markdown:
+                    followed.released.append(job.id)
+                    continue
                 target = self._target(page, job)
                 step = after_answer(job, Status(page.status), target, pause_s, self._limits)
                 self._apply(followed, job, step, page, pause_s)

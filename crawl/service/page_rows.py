@@ -33,8 +33,9 @@ _REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 class Wanted:
     """What those who wait for a URL want of it."""
 
+    markdown: bool = False
     markdown_bytes: int = 0
-    """So much of its Markdown; 0: none."""
+    """So much of it."""
     is_image: bool = False
     """Whether all of them want it as the image of a page."""
 
@@ -134,7 +135,7 @@ def page_of_record(
 
 
 def _markdown(parsed: ParsedPage | None, wanted: Wanted) -> str | None:
-    if not wanted.markdown_bytes:
+    if not wanted.markdown:
         return None
     return "" if parsed is None else cut_markdown(parsed.markdown, wanted.markdown_bytes)
 

@@ -5,7 +5,7 @@ alone; and of pages of a site crawl it is counted which links the rules of parsi
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -17,7 +17,8 @@ from crawl.parsing.document import ParsedBatch
 from crawl.parsing.markdown import MARKDOWN_KEY
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.service.page_rows import ParsedPage, Wanted, parsed_pages
-from crawl.service.values import Job
+from crawl.service.queues.queue import Queue
+from crawl.service.values import Job, job_of
 
 _DROPPED = "outlinks_dropped."
 
@@ -30,46 +31,63 @@ class LinkCounter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class ParsedRecords:
+    """What came of parsing some answers, by URL."""
+
+    pages: dict[str, ParsedPage]
+    batches: dict[str, ParsedBatch]
+    """The batch that each is in: those of a site crawl make one, so that its counts are the
+    crawl's."""
+    wanted: dict[str, Wanted]
+    """Of the URLs of which more than usual was wanted by then."""
+    without_markdown: frozenset[str]
+    """Pages of which nobody wanted it by then."""
+
+
+@dataclass(frozen=True, slots=True)
 class RecordParser:
     """For one thread."""
 
     sandbox: Sandbox
+    queue: Queue
     crawls: LinkCounter
     markdown_bytes: int
 
-    def wanted(self, jobs: Sequence[Job]) -> Wanted:
-        """What the jobs of a URL want of it."""
-        wants_markdown = any(job.wish.wants_markdown for job in jobs)
-        return Wanted(
-            self.markdown_bytes if wants_markdown else 0,
-            bool(jobs) and all(job.image_of for job in jobs),
-        )
-
-    def parse(
-        self, records: Iterable[FetchRecord], jobs: Mapping[str, Sequence[Job]]
-    ) -> tuple[dict[str, ParsedPage], dict[str, ParsedBatch]]:
-        """The parses of answers that are pages, and the batch that each is in, by URL: those of a
-        site crawl make one, so that its counts are the crawl's."""
+    def parse(self, records: Sequence[FetchRecord]) -> ParsedRecords:
+        """Parses those that are pages."""
+        waiting = self.queue.find([record.url for record in records])
+        wanted: dict[str, Wanted] = {}
+        without_markdown: list[str] = []
         groups: dict[str, list[Content]] = {}
         for record in records:
+            jobs = [job_of(entry.payload) for entry in waiting.get(record.url, ())]
+            if jobs:
+                wanted[record.url] = self._wanted(jobs)
             content = record.content
             if content is None or record.datum.status is not Status.FETCH_SUCCESS:
                 continue
-            waiting = jobs.get(record.url, ())
-            if self.wanted(waiting).markdown_bytes:
+            if record.url in wanted and wanted[record.url].markdown:
                 content = replace(content, metadata={**content.metadata, MARKDOWN_KEY: "wanted"})
-            crawl = next((job.wish.crawl for job in waiting if job.wish.crawl), "")
+            else:
+                without_markdown.append(record.url)
+            crawl = next((job.wish.crawl for job in jobs if job.wish.crawl), "")
             groups.setdefault(crawl, []).append(content)
-        parsed: dict[str, ParsedPage] = {}
-        batches: dict[str, ParsedBatch] = {}
+        parsed = ParsedRecords({}, {}, wanted, frozenset(without_markdown))
         for crawl, contents in groups.items():
             batch = self.sandbox.parse_table(content_table(contents))
             pages = parsed_pages(batch)
-            parsed.update(pages)
-            batches.update(dict.fromkeys(pages, batch))
+            parsed.pages.update(pages)
+            parsed.batches.update(dict.fromkeys(pages, batch))
             if crawl:
                 self.crawls.leave_out(crawl, _dropped(batch))
-        return parsed, batches
+        return parsed
+
+    def _wanted(self, jobs: Sequence[Job]) -> Wanted:
+        return Wanted(
+            any(job.wish.wants_markdown and not job.image_of for job in jobs),
+            self.markdown_bytes,
+            all(job.image_of for job in jobs),
+        )
 
 
 def _dropped(batch: ParsedBatch) -> list[tuple[str, int]]:

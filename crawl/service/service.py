@@ -158,7 +158,9 @@ class Service:
             admission=admission,
             pages=self.pages,
             roll=self._roll,
-            parser=RecordParser(self._sandbox, self.crawls, config[settings.MARKDOWN_SIZE]),
+            parser=RecordParser(
+                self._sandbox, self.queue, self.crawls, config[settings.MARKDOWN_SIZE]
+            ),
             images=RelatedImages(
                 *(admission, self.pages, freshness, clock, self.counters),
                 is_usual=config[settings.RELATED_IMAGES],

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from crawl.model.status import status_label
-from crawl.service.cards import card_of
+from crawl.service.cards import card_of as card_of
 from crawl.service.intake import Submitted
 from crawl.service.pages import Resolved
 from crawl.service.site_crawls.values import SiteCrawl
@@ -103,8 +103,8 @@ def submitted_view(submitted: Submitted) -> Json:
     return view
 
 
-def finished_view(finished: Finished) -> Json:
-    """What became of a job, with all that its submitter wanted."""
+def finished_view(finished: Finished, *, markdown: bool | None = None) -> Json:
+    """What became of a job; with Markdown where its submitter wanted that, or as it is said."""
     page = finished.page
     view: Json = {
         "id": finished.job,
@@ -123,9 +123,8 @@ def finished_view(finished: Finished) -> Json:
         view["reason"] = finished.reason
     if page is not None:
         view["status"] = status_label(page.status)
-        view["page"] = page_view(
-            page, finished.wish.url, finished.hops, markdown=finished.wish.wants_markdown
-        )
+        with_markdown = finished.wish.wants_markdown if markdown is None else markdown
+        view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=with_markdown)
     return view
 
 

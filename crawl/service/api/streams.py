@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from typing import Any
 
 from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
@@ -16,10 +17,9 @@ from crawl.service import views
 from crawl.service.access import Caller
 from crawl.service.api.gate import Refused
 from crawl.service.api.handlers import Handlers
-from crawl.service.cards import card_of
 from crawl.service.event_filter import EventFilter
 from crawl.service.events import EventBus, TooManyListeners, parse_event_id
-from crawl.service.site_crawls.values import CrawlState, SiteCrawl
+from crawl.service.site_crawls.values import SiteCrawl
 from crawl.service.sse import CONTENT_TYPE, KEEP_ALIVE, retry_frame, sse_bytes, sse_frame
 from crawl.service.values import Finished, as_json
 
@@ -87,23 +87,23 @@ class Streams:
         kind = _accepted(request)
         after = _after(request)
         render = {_NDJSON: _json_line, _MARKDOWN: _markdown, CONTENT_TYPE: _event}[kind]
-        if kind == _MARKDOWN and "markdown" not in crawl.wish.formats:
-            message = "the crawl was begun without the format markdown"
-            raise Refused(406, "not_acceptable", message)
+        with_markdown = "markdown" in crawl.wish.formats
+        if kind == _MARKDOWN and not with_markdown:
+            raise Refused(406, "not_acceptable", "the crawl was begun without the format markdown")
 
         async def parts() -> AsyncIterator[bytes]:
             number, idle_s = after, 0.0
             while True:
-                # asked for before the pages: what came until its end is among them
+                # asked for before the pages: those that came until its end are among them
                 now = await self._crawl(crawl.id)
                 entries = await self._next(crawl.id, number)
                 for number, finished in entries:
-                    part = render(number, finished)
+                    part = render(number, finished, with_markdown)
                     if part:
                         yield part
                 if entries:
                     continue
-                if now is None or now.state is not CrawlState.RUNNING:
+                if now is None or now.state != "running":
                     if kind == CONTENT_TYPE and now is not None:
                         end = as_json(views.crawl_view(now)).decode()
                         yield sse_frame("end", end)
@@ -143,18 +143,22 @@ def _after(request: Request) -> int:
     return int(text)
 
 
-def _event(number: int, finished: Finished) -> bytes:
-    data = as_json(views.finished_view(finished)).decode()
+def _view(finished: Finished, with_markdown: bool) -> dict[str, Any]:
+    return views.finished_view(finished, markdown=with_markdown)
+
+
+def _event(number: int, finished: Finished, with_markdown: bool) -> bytes:
+    data = as_json(_view(finished, with_markdown)).decode()
     return sse_frame("page", data, str(number))
 
 
-def _json_line(number: int, finished: Finished) -> bytes:
-    return as_json({"number": number, **views.finished_view(finished)}) + b"\n"
+def _json_line(number: int, finished: Finished, with_markdown: bool) -> bytes:
+    return as_json({"number": number, **_view(finished, with_markdown)}) + b"\n"
 
 
-def _markdown(number: int, finished: Finished) -> bytes:
+def _markdown(number: int, finished: Finished, with_markdown: bool) -> bytes:
     page = finished.page
     if page is None or not page.is_page or not page.markdown:
         return b""
-    title = printable(str(card_of(page).get("title") or page.url), 500)
+    title = printable(str(views.card_of(page).get("title") or page.url), 500)
     return f"<!-- {number} {page.url} -->\n\n# {title}\n\n{page.markdown}\n\n---\n\n".encode()
