@@ -21,6 +21,8 @@ from crawl.service.queues.queue import Queue
 from crawl.service.values import Job, job_of
 
 _DROPPED = "outlinks_dropped."
+_NO_LOSS = ("duplicate", "self")
+"""The same link again, and one to the page itself."""
 
 
 class LinkCounter(Protocol):
@@ -94,5 +96,5 @@ def _dropped(batch: ParsedBatch) -> list[tuple[str, int]]:
     return [
         (name.removeprefix(_DROPPED), count)
         for name, count in batch.counters.items()
-        if name.startswith(_DROPPED)
+        if name.startswith(_DROPPED) and name.removeprefix(_DROPPED) not in _NO_LOSS
     ]
