@@ -13,7 +13,7 @@ from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.contents import content_table
 from crawl.model.status import Status
-from crawl.parsing.document import ParsedBatch
+from crawl.parsing.document import ParsedBatch, join_batches
 from crawl.parsing.markdown import MARKDOWN_KEY
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.service.page_rows import ParsedPage, Wanted, parsed_pages
@@ -33,13 +33,12 @@ class LinkCounter(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class ParsedRecords:
+class Parses:
     """What came of parsing some answers, by URL."""
 
     pages: dict[str, ParsedPage]
-    batches: dict[str, ParsedBatch]
-    """The batch that each is in: those of a site crawl make one, so that its counts are the
-    crawl's."""
+    batch: ParsedBatch | None
+    """The rows of all of them; None where there is no page."""
     wanted: dict[str, Wanted]
     """Of the URLs of which more than usual was wanted by then."""
     without_markdown: frozenset[str]
@@ -55,7 +54,7 @@ class RecordParser:
     crawls: LinkCounter
     markdown_bytes: int
 
-    def parse(self, records: Sequence[FetchRecord]) -> ParsedRecords:
+    def parse(self, records: Sequence[FetchRecord]) -> Parses:
         """Parses those that are pages."""
         waiting = self.queue.find([record.url for record in records])
         wanted: dict[str, Wanted] = {}
@@ -74,15 +73,16 @@ class RecordParser:
                 without_markdown.append(record.url)
             crawl = next((job.wish.crawl for job in jobs if job.wish.crawl), "")
             groups.setdefault(crawl, []).append(content)
-        parsed = ParsedRecords({}, {}, wanted, frozenset(without_markdown))
-        for crawl, contents in groups.items():
+        pages: dict[str, ParsedPage] = {}
+        batches = []
+        for crawl, contents in groups.items():  # by themselves: their counts are the crawl's
             batch = self.sandbox.parse_table(content_table(contents))
-            pages = parsed_pages(batch)
-            parsed.pages.update(pages)
-            parsed.batches.update(dict.fromkeys(pages, batch))
+            pages.update(parsed_pages(batch))
+            batches.append(batch)
             if crawl:
                 self.crawls.leave_out(crawl, _dropped(batch))
-        return parsed
+        joined = None if not batches else batches[0] if len(batches) == 1 else join_batches(batches)
+        return Parses(pages, joined, wanted, frozenset(without_markdown))
 
     def _wanted(self, jobs: Sequence[Job]) -> Wanted:
         return Wanted(
