@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from crawl.clock import SystemClock
 from crawl.model.status import Status
 from crawl.phases.updatedb import run as updatedb
@@ -11,6 +13,8 @@ from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.tables.runner import InProcess
 from tests.phases.made import records_of
 from tests.service.site_crawls.site import crawled_site
+
+pytestmark = pytest.mark.slow(seconds=5)
 
 
 def test_each_url_of_a_site_crawl_has_one_record(tmp_path: Path) -> None:

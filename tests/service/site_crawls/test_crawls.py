@@ -13,6 +13,8 @@ from crawl.service.site_crawls.values import CrawlLimits, CrawlState, CrawlWish
 from crawl.service.values import JobState
 from tests.service.site_crawls.site import HTML, Site, crawled_site, html
 
+pytestmark = pytest.mark.slow(seconds=30)
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
@@ -162,3 +164,25 @@ def test_answers_of_others_do_not_count_for_a_crawl(site: Site) -> None:
     assert site.fetch(site.url("/a")).state is JobState.FINISHED
     site.crawl()
     assert site.asked() == {"/": 1, "/a": 2, "/b": 1}  # it has links, which were not taken
+
+
+def test_a_site_that_is_larger_than_the_queue_comes_whole(tmp_path: Path) -> None:
+    with crawled_site(tmp_path, service__queue__low=4) as site:
+        links = [f"/{number}" for number in range(30)]
+        site.page("/", *links)
+        for link in links:
+            site.page(link)
+        crawl = site.crawl()
+        assert crawl.counts.pages == 31 and not crawl.counts.left_out
+        assert site.asked() == dict.fromkeys(("/", *links), 1)
+
+
+def test_a_crawl_ends_when_its_time_is_up(site: Site) -> None:
+    may_end = threading.Event()
+    site.page("/", "/a")
+    site.server.answers["/a"] = lambda connection: may_end.wait(120) and None
+    started = site.service.crawls.start(
+        CrawlWish(seeds=(site.url("/"),), limits=CrawlLimits(seconds=0.5))
+    )
+    assert site.ended(started.id).state is CrawlState.TIME_LIMIT
+    may_end.set()

@@ -13,6 +13,8 @@ from crawl.service.intake import Submitted
 from crawl.service.values import JobState, Page, Wish
 from tests.service.site_crawls.site import HTML, Site, crawled_site, png
 
+pytestmark = pytest.mark.slow(seconds=25)
+
 
 @pytest.fixture
 def site(tmp_path: Path) -> Iterator[Site]:
