@@ -49,9 +49,12 @@ from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
 from crawl.service.owed_pauses import OwedPauses
 from crawl.service.pages import Pages
+from crawl.service.parse_filters import with_parse_filters
 from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
+from crawl.service.record_parser import RecordParser
+from crawl.service.related_images import RelatedImages
 from crawl.service.robots_waits import RobotsWaits
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.send_gate import SendGate
@@ -72,7 +75,6 @@ from crawl.telemetry.meter import Meter
 _CARE_S = 1.0
 _SLOW_CARE_S = 10.0
 """For what has a look at all hosts, or asks the store."""
-_PARSE_PLUGIN = "card"
 
 _log = logging.getLogger(__name__)
 
@@ -147,7 +149,7 @@ class Service:
             admission,
             self.pages,
             self.queue,
-            Policy(freshness, QueueBounds.of(config)),
+            Policy(freshness, QueueBounds.of(config), config[settings.RELATED_IMAGES]),
             ids,
             clock,
             throughput,
@@ -155,7 +157,9 @@ class Service:
             on_queued=lambda: self._dispatcher.wake(),
         )
         self.crawls = SiteCrawls(
-            Ledger(self.store, clock), self.intake, admission, self.queue, ids, clock
+            Ledger(self.store, clock),
+            *(self.intake, admission, self.queue, ids, clock),
+            keep_s=config[settings.ANSWERS_KEPT],
         )
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
         robots_waits = RobotsWaits(clock)
@@ -182,7 +186,7 @@ class Service:
             on_taken_back=lambda: self._dispatcher.taken_back(),
         )
         stack.callback(self._watch.close)
-        parsing = ParsePlan.from_config(_with_cards(config))
+        parsing = ParsePlan.from_config(with_parse_filters(config))
         self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
         # it loads while all else is opened
@@ -195,7 +199,10 @@ class Service:
         further = Sandbox(parsing, clock)
         stack.callback(further.close)
         self._roll = SegmentRoll(crawl_dir, config, clock, further.parse_table, self._published)
-        self._parses = ParseStage(self._arrivals, self._sandbox, clock)
+        parser = RecordParser(
+            *(self._sandbox, self.queue, self.crawls), config[settings.MARKDOWN_SIZE]
+        )
+        self._parses = ParseStage(self._arrivals, parser, clock)
         self._dispatcher = Dispatcher(
             self.queue,
             self._lane,
@@ -206,6 +213,7 @@ class Service:
             freshness=freshness,
             interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
             gate=gate,
+            has_come=self.crawls.has_come,
         )
         first: tuple[Listener, ...] = (self.answers, self.crawls)
         listeners = (*first, *further_listeners(self.store), self.waiters)
@@ -217,6 +225,10 @@ class Service:
             pages=self.pages,
             roll=self._roll,
             parses=self._parses,
+            images=RelatedImages(
+                *(admission, self.pages, freshness, clock, self.counters),
+                is_usual=config[settings.RELATED_IMAGES],
+            ),
             limits=Limits(
                 config[settings.TRIES], config[settings.REDIRECTS], config[settings.MAX_WAIT]
             ),
@@ -233,7 +245,7 @@ class Service:
         self._caretaker = Caretaker(
             [
                 Chore("robots_flush", _CARE_S, self._flush_robots),
-                Chore("crawl_times", _CARE_S, self.crawls.end_those_out_of_time),
+                Chore("site_crawls", _CARE_S, self.crawls.tend),
                 Chore("readiness", _CARE_S, self._look_whether_ready),
                 Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
                 Chore("queue_file", _SLOW_CARE_S, self.queue.shrink),
@@ -250,6 +262,7 @@ class Service:
             self.search.start()
         self._lane.keep_pauses(self._owed.begin())
         self._watch.open()
+        self.crawls.resume()
         self._lane.start()
         feeding = self._patiently(self._dispatcher.run)
         self._feeding = self._thread("service-dispatcher", feeding)
@@ -260,7 +273,6 @@ class Service:
             self._thread("service-caretaker", self._caretaker.run),
             self._thread("service-fetch-watch", self._watch.run),
         ]
-        self.crawls.resume()
 
     def stop(self) -> None:
         """Ends in good order: requests under way are finished and stored, what waits stays in the
@@ -417,14 +429,3 @@ def _search(
     if find_spec("tantivy") is None:
         return None
     return LiveSearch(crawl_dir, folder, config, clock, counters)
-
-
-def _with_cards(config: Config) -> Config:
-    """The configuration with the parse filter that makes cards."""
-    from crawl.parsing.settings import PARSEFILTER_ORDER
-
-    active: tuple[str, ...] = config[PARSEFILTER_ORDER]
-    if _PARSE_PLUGIN in active:
-        return config
-    names = [*active, _PARSE_PLUGIN]
-    return config.with_values({PARSEFILTER_ORDER.name: names}, "the service")
