@@ -37,7 +37,7 @@ class SubmitOptions:
         str | None,
         option("How old an answer may be (such as 15min); 0: fetch anew.", metavar="TIME"),
     ] = None
-    priority: Annotated[str, option("high, normal or low.", metavar="CLASS")] = "normal"
+    priority: Annotated[str, option("Its class: high, normal or low.", metavar="CLASS")] = "normal"
     tag: Annotated[
         tuple[str, ...], option("A word by which listeners choose.", metavar="WORD")
     ] = ()
