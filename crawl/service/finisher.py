@@ -8,8 +8,7 @@
       → what follows for each job (outcomes.py)
       → hops and later tries in the queue
       → answers and webhooks of the jobs that ended, stored
-      → the jobs leave the queue
-      → listeners are told
+      → listeners are told, while the jobs leave the queue
 
 Each step is durable before the next begins, and each may be done again: a service that is killed
 between two of them goes on where the queue says, and what is known already is not asked for again.
@@ -19,6 +18,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
@@ -37,6 +37,7 @@ from crawl.service.page_rows import ParsedPage, page_of_record
 from crawl.service.pages import Pages
 from crawl.service.parse_stage import ParsedRecords, ParseStage
 from crawl.service.queues.queue import Entry, Queue
+from crawl.service.refusals import refusal_of
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.stage_times import StageTimes
 from crawl.service.throughput import Throughput
@@ -120,6 +121,9 @@ class Finisher:
         self._known: list[Page] = []
         """That the dispatcher found to answer jobs already."""
         self._known_lock = Lock()
+        self._left_queue: Future[int] = Future()
+        """Done when the jobs that ended last have left the queue."""
+        self._left_queue.set_result(0)
 
     def add_known(self, page: Page) -> None:
         """Has the jobs of a URL finished with what is known of it."""
@@ -134,6 +138,7 @@ class Finisher:
                 pass
         finally:
             self._parses.abandon()
+        self._left_queue.result()
         self._roll.close()
 
     def _step(self) -> bool:
@@ -257,11 +262,15 @@ class Finisher:
         finished = [each for _, each in followed.ended]
         if finished:
             self._listeners.store(finished)
-            self._queue.finish([each.job for each in finished]).result()
+            # nobody waits for it: a job that comes again finds its page, and ends once more
+            self._left_queue.result()
+            self._left_queue = self._queue.finish([each.job for each in finished])
             self._throughput.add(len(finished))
             self._stages.observe_ends(finished)
             for each in finished:
                 self._counters[f"ended.{each.state}"] += 1
+                if refusal := refusal_of(each):
+                    self._counters[f"refused.{refusal}"] += 1
             self._listeners.tell(finished)
         for job_id in followed.released:
             self._queue.release(job_id, 0)

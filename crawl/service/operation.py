@@ -68,7 +68,11 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
             crawl.service.close()
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    with work.stopping(is_asked.set), crawl, served(crawl.app(), listener) as is_alive:
+    with (
+        work.stopping(is_asked.set),
+        crawl,
+        served(crawl.app(), listener, crawl.limits) as is_alive,
+    ):
         yield Served(address)
         keys = "no key is needed" if is_loopback_bind(options.host) else "keys are needed"
         work.remark(f"{address}: {keys}; Ctrl-C ends")

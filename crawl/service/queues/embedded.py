@@ -159,6 +159,19 @@ class EmbeddedQueue:
             raise self._fault(error) from error
         return found
 
+    def entry(self, id: str) -> Entry | None:
+        try:
+            with self._reading:
+                self._check_open()
+                row = self._reader.execute(
+                    "SELECT id, url, key, priority, not_before_ms, payload FROM entries"
+                    " WHERE id = ?",
+                    (id,),
+                ).fetchone()
+        except sqlite3.Error as error:
+            raise self._fault(error) from error
+        return None if row is None else Entry(*row)
+
     def next_due_ms(self, now_ms: int) -> int | None:
         with self._lock:
             return self._waiting.next_due_ms(now_ms)
