@@ -13,6 +13,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crawl.errors import NoSnapshot, UsageError
+from crawl.hints import install
 from crawl.search.answers import SearchOptions
 from crawl.service import views
 from crawl.service.access import Caller
@@ -127,7 +128,7 @@ class Handlers:
         self.gate.take(caller, Scope.SEARCH, 1)
         search = self.service.search
         if search is None:
-            message = "there is no search here: pip install 'nutria[search]'"
+            message = f"there is no search here: {install('search')}"
             raise Refused(501, "no_search", message)
         options = SearchOptions(limit=limit, offset=offset, per_host=search.default_per_host)
         try:
