@@ -180,6 +180,10 @@ class AsyncClient:
         """A crawl that was begun before."""
         return AsyncSiteCrawl(self, crawl_id)
 
+    async def send(self, request: requests.Request[Result]) -> Result:
+        """The answer to any request of the interface, sent again where that is right."""
+        return await self._run(ask(request, self._around))
+
     async def _run(self, call: Call[Result]) -> Result:
         """Does what a call needs."""
         given: Any = None
