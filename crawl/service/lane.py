@@ -130,6 +130,11 @@ class Lane:
         now = self._clock.monotonic()
         self._driver.with_engine(lambda engine: engine.keep_pauses(states, now))
 
+    def give_back(self, is_lost: Callable[[str], bool], reason: str) -> None:
+        """Gives back what waits for servers of these keys, which somebody else may ask from now
+        on; requests under way end as they would."""
+        self._driver.with_engine(lambda engine: engine.give_back(is_lost, reason))
+
     def retire_idle(self, older_than_s: float) -> IdleQueues:
         """Drops queues that had nothing to do for so long and owe no pause; statistics."""
         now = self._clock.monotonic()

@@ -12,6 +12,7 @@ from crawl.operations.operation import Asked, Operation
 from crawl.operations.options import option
 from crawl.operations.view import Line, Note, View
 from crawl.operations.work import Work
+from crawl.service.role import Role
 
 DEFAULT_PORT = 8199
 _LOOK_S = 0.5
@@ -30,6 +31,13 @@ class ServeOptions:
     port: Annotated[
         Annotated[int, Meta(ge=0, le=65535)], option("Port to listen on; 0: a free one.")
     ] = DEFAULT_PORT
+    role: Annotated[
+        Role,
+        option(
+            "What this process does of it: all, or with Kafka between them intake (takes URLs on),"
+            " fetch (asks servers; needs no store) or lookup (stores and answers)."
+        ),
+    ] = Role.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +61,13 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     from crawl.service.access import check_bind, is_loopback_bind
     from crawl.service.api.app import ServedCrawl
     from crawl.service.lane_settings import check_settings
+    from crawl.service.roles import maker_of
 
     check_settings(work.config)
+    make = maker_of(options.role, work.config)
     work.directory.require_writable()
     is_asked = threading.Event()
-    crawl = ServedCrawl(work.directory, work.config, work.clock, options.host)
+    crawl = ServedCrawl(work.directory, work.config, work.clock, options.host, make)
     listener = None
     try:
         check_bind(options.host, has_keys=crawl.keys.has_keys())

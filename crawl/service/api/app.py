@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Self
@@ -36,16 +37,29 @@ from crawl.service.webhooks.assembly import Webhooks
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.version import __version__
 
+MakeService = Callable[
+    [CrawlDir, Config, Clock, Callable[[Store], Sequence[Listener]]],
+    Service,
+]
+"""Opens a service with these further listeners: whole, or a role of it."""
+
 
 class ServedCrawl:
     """A service with everything that its HTTP interface has beside it; to be entered."""
 
-    def __init__(self, crawl_dir: CrawlDir, config: Config, clock: Clock, bind: str) -> None:
+    def __init__(
+        self,
+        crawl_dir: CrawlDir,
+        config: Config,
+        clock: Clock,
+        bind: str,
+        make: MakeService = Service,
+    ) -> None:
         self._config = config
         self._bind = bind
         self._clock = clock
         self._stack = ExitStack()
-        self.service = Service(crawl_dir, config, clock, self._listeners)
+        self.service = make(crawl_dir, config, clock, self._listeners)
         self.keys = KeyRing.of(config, self.service.store, clock)
         self.quotas = Quotas(self.service.store, clock)
 
