@@ -1,11 +1,11 @@
-"""Finishes what was fetched, some answers at a time: parse, store, tell.
+"""Finishes what was fetched, some answers at a time: store, tell.
 
     records of the lane
-      → what follows for each job (outcomes.py)
-      → parsed in a process of its own, which may hang or die
+      → parsed in a process of its own, which may hang or die (parse_stage.py)
       → noted in the segment            they survive us from here on
       → links of site crawls in the queue, texts in the search
       → pages in the metadata store     they can be looked up from here on
+      → what follows for each job (outcomes.py)
       → hops and later tries in the queue
       → answers and webhooks of the jobs that ended, stored
       → the jobs leave the queue
@@ -18,26 +18,24 @@ between two of them goes on where the queue says, and what is known already is n
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from threading import Lock
 from typing import Protocol
 
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.fetcher.values.item import FetchItem
-from crawl.fetcher.values.record import FetchRecord
-from crawl.model.contents import content_table
 from crawl.model.status import Status
-from crawl.parsing.document import ParsedBatch
-from crawl.parsing.process.sandbox import Sandbox
 from crawl.service.admission import Admission
 from crawl.service.arrivals import Arrivals
 from crawl.service.intake import entry_of
 from crawl.service.lane import Lane
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits, Next, Step, Target, after_answer, after_return, hop_of
-from crawl.service.page_rows import ParsedPage, page_of_record, parsed_pages
+from crawl.service.page_rows import ParsedPage, page_of_record
 from crawl.service.pages import Pages
+from crawl.service.parse_stage import ParsedRecords, ParseStage
 from crawl.service.queues.queue import Entry, Queue
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.stage_times import StageTimes
@@ -45,8 +43,6 @@ from crawl.service.throughput import Throughput
 from crawl.service.values import Finished, Job, JobState, Page, job_of
 from crawl.urls.parse import host_of
 
-MAX_BATCH = 64
-"""Answers that are finished together: one of them must not wait for a second of parsing."""
 _TICK_S = 0.5
 
 _log = logging.getLogger(__name__)
@@ -81,7 +77,7 @@ class _Round:
 
 
 class Finisher:
-    """Runs in a thread of its own, until it is stopped and nothing is left to be finished."""
+    """Runs in a thread of its own, until the stage before it has ended and nothing is left."""
 
     def __init__(
         self,
@@ -92,7 +88,7 @@ class Finisher:
         admission: Admission,
         pages: Pages,
         roll: SegmentRoll,
-        sandbox: Sandbox,
+        parses: ParseStage,
         limits: Limits,
         listeners: Listeners,
         links: LinkTaker,
@@ -110,7 +106,7 @@ class Finisher:
         self._admission = admission
         self._pages = pages
         self._roll = roll
-        self._sandbox = sandbox
+        self._parses = parses
         self._limits = limits
         self._listeners = listeners
         self._links = links
@@ -123,46 +119,45 @@ class Finisher:
         self._pause_of = pause_of
         self._known: list[Page] = []
         """That the dispatcher found to answer jobs already."""
-        self._is_stopped = False
+        self._known_lock = Lock()
 
     def add_known(self, page: Page) -> None:
         """Has the jobs of a URL finished with what is known of it."""
-        self._known.append(page)
-        self._arrivals.wake()
-
-    def stop(self) -> None:
-        """Has it end when all that was fetched is finished."""
-        self._is_stopped = True
-        self._arrivals.wake()
+        with self._known_lock:
+            self._known.append(page)
+        self._parses.wake()
 
     def run(self) -> None:
-        """Finishes until it is stopped; then closes the open segment."""
-        while True:
-            due_s = self._roll.due_in_s
-            wait_s = _TICK_S if due_s is None else min(_TICK_S, due_s)
-            records, returned, troubles = self._arrivals.take(MAX_BATCH, wait_s)
-            self._roll.add_host_troubles(troubles)
-            if records:
-                self.finish(records)
-            if returned:
-                self.take_back(returned)
-            if self._known:
-                known, self._known = self._known, []
-                self._settle_known(known)
-            self._roll.publish_if_due()
-            if self._search is not None:
-                self._search.commit_if_due()
-            if self._is_stopped and not (records or returned):
-                break
-        self._roll.publish()
+        """Finishes until no more is parsed; then closes the open segment."""
+        try:
+            while self._step():
+                pass
+        finally:
+            self._parses.abandon()
+        self._roll.close()
+
+    def _step(self) -> bool:
+        is_last = self._parses.has_ended
+        due_s = self._roll.due_in_s
+        ready = self._parses.take(_TICK_S if due_s is None else min(_TICK_S, due_s))
+        self._roll.add_host_troubles(ready.troubles)
+        if ready.records:
+            self.finish(ready)
+        if ready.returned:
+            self.take_back(ready.returned)
+        with self._known_lock:
+            known, self._known = self._known, []
+        if known:
+            self._settle_known(known)
+        self._roll.publish_if_due()
+        return not (is_last and ready.is_empty and not known)
 
     # answers
 
-    def finish(self, records: list[FetchRecord]) -> None:
+    def finish(self, ready: ParsedRecords) -> None:
         """Takes answers through all steps."""
         begun = self._clock.monotonic()
-        parsed, batch = self._parse(records)
-        is_parsed = self._clock.monotonic()
+        records, parsed, batch = ready.records, ready.parsed, ready.batch
         segment = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
         before = self._pages.get([record.url for record in records])
         pages = [
@@ -173,30 +168,15 @@ class Finisher:
         if links := _links_of(jobs, parsed):
             self._links.take(links)
         if self._search is not None:
-            self._search.remove(page.url for page in pages if page.status == Status.FETCH_GONE)
-            if batch is not None:
-                self._search.add(batch)
+            gone = [page.url for page in pages if page.status == Status.FETCH_GONE]
+            self._search.take(batch, segment, gone)
         self._pages.put(pages)
-        is_stored = self._clock.monotonic()
-        self._stages.observe(records, is_parsed - begun, is_stored - is_parsed)
+        self._stages.observe(records, ready.parse_s, self._clock.monotonic() - begun)
         self._settle(pages, jobs)
         self._arrivals.finished(records)
         for record in records:
             self._lane.ended(record.url)
         self._on_room()
-
-    def _parse(
-        self, records: Iterable[FetchRecord]
-    ) -> tuple[dict[str, ParsedPage], ParsedBatch | None]:
-        contents = [
-            record.content
-            for record in records
-            if record.content is not None and record.datum.status is Status.FETCH_SUCCESS
-        ]
-        if not contents:
-            return {}, None
-        batch = self._sandbox.parse_table(content_table(contents))
-        return parsed_pages(batch), batch
 
     def _jobs_of(self, pages: Sequence[Page]) -> dict[str, list[Job]]:
         """The jobs that wait for these pages, by URL."""
@@ -208,8 +188,10 @@ class Finisher:
         followed = _Round()
         for page in pages:
             target = Target(page.redirect, page.reason if not page.redirect else "")
-            pause_s = self._pause_of(host_of(page.url) or "")
-            for job in jobs.get(page.url, ()):
+            waiting = jobs.get(page.url, ())
+            may_come_again = Status(page.status) is Status.FETCH_RETRY
+            pause_s = self._pause_of(host_of(page.url) or "") if may_come_again else 0.0
+            for job in waiting:
                 step = after_answer(job, Status(page.status), target, pause_s, self._limits)
                 self._apply(followed, job, step, page, pause_s)
         self._store(followed)

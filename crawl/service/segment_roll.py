@@ -18,6 +18,7 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.parsing.document import ParsedBatch
+from crawl.service.background import Background
 from crawl.service.segment_writer import NAME_END, ParseTable, SegmentWriter, unpublished
 from crawl.service.settings import SEGMENT_BYTES, SEGMENT_SECONDS
 from crawl.storage.crawl_dir import CrawlDir
@@ -45,6 +46,7 @@ class SegmentRoll:
         self._max_age_s: float = config[SEGMENT_SECONDS]
         self._max_bytes: int = config[SEGMENT_BYTES]
         self._open: SegmentWriter | None = None
+        self._background = Background("service-segments")
 
     def recover(self) -> dict[str, int]:
         """Publishes what a service that died has left; the URLs that it had answers for, with the
@@ -57,8 +59,8 @@ class SegmentRoll:
                 _log.warning("%s: another service is at work here", error)
                 raise
             answered.update(writer.recover())
-            writer.publish()
-            self._on_published(name)
+            self._publish(writer)
+        self._background.wait()
         return answered
 
     def add(self, records: Sequence[FetchRecord], parsed: Mapping[str, ParsedBatch]) -> str:
@@ -93,11 +95,21 @@ class SegmentRoll:
             self.publish()
 
     def publish(self) -> None:
-        """Closes the open segment."""
+        """Closes the open segment. It is written while the next one is filled."""
         writer, self._open = self._open, None
         if writer is not None:
-            writer.publish()
-            self._on_published(writer.name)
+            self._publish(writer)
+
+    def close(self) -> None:
+        """Closes the open segment, and waits until it is published."""
+        try:
+            self.publish()
+        finally:
+            self._background.close()
+
+    def _publish(self, writer: SegmentWriter) -> None:
+        writer.publish()
+        self._background.do(lambda: self._on_published(writer.name))
 
     def abandon(self) -> None:
         """Leaves the open segment as it is, where its store cannot be written."""
@@ -112,6 +124,7 @@ class SegmentRoll:
             buckets=self._config[CRAWLDB_BUCKETS] if snapshot is None else snapshot.buckets,
             before_parse=self._before_parse,
             parse=self._parse,
+            later=self._background.do,
         )
 
     def _new_name(self) -> str:

@@ -57,7 +57,7 @@ ParseTable = Callable[[pa.Table], ParsedBatch]
 
 
 class SegmentWriter:
-    """An open segment. For one thread."""
+    """An open segment. For one thread, and another that does what it leaves for later."""
 
     def __init__(
         self,
@@ -69,8 +69,11 @@ class SegmentWriter:
         buckets: int,
         before_parse: KeptForParse,
         parse: ParseTable,
+        later: Callable[[Callable[[], None]], None] = lambda work: work(),
     ) -> None:
+        """`later` has something done after all that it was given before."""
         self.name = name
+        self._later = later
         self._config = config
         self._clock = clock
         self._buckets = buckets
@@ -92,6 +95,8 @@ class SegmentWriter:
         """Parses of pages of the batch, by URL."""
         self._troubles: list[HostTrouble] = []
         self.counters = Counters()
+        self._written = Counters()
+        """What was counted along with what is in files."""
         self.urls: set[str] = set()
         """That have a record here: a segment has one of each."""
         self.bytes = 0
@@ -112,7 +117,7 @@ class SegmentWriter:
             self.bytes += self._batch.add(record)
         self._parsed.update(parsed)
         if self._batch.is_full:
-            self._write_batch()
+            self._write_batch_later()
 
     def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
         """Takes hosts that failed, for the rounds of the batch crawl."""
@@ -140,8 +145,12 @@ class SegmentWriter:
         return answered
 
     def publish(self) -> None:
-        """Writes what is left and makes it a segment: fetched, parsed, and nobody's any more."""
-        self._write_batch()
+        """Has what is left written, and makes it a segment: fetched, parsed, and nobody's any
+        more. Nothing may be added from now on."""
+        self._write_batch_later()
+        self._later(self._publish)
+
+    def _publish(self) -> None:
         self._commit(self._journal.end())
         chunks = self._log.committed()
         self._publish_tables(chunks)
@@ -153,12 +162,11 @@ class SegmentWriter:
         self._journal.end()
         self._stack.close()
 
-    def _write_batch(self) -> None:
-        if not self._batch.rows:
-            return
-        packed, parsed = self._batch.packed({}), self._parsed
-        self._batch, self._parsed = self._batch.next(), {}
-        self._write(packed, parsed)
+    def _write_batch_later(self) -> None:
+        batch, parsed = self._batch, self._parsed
+        if batch.rows:
+            self._batch, self._parsed = batch.next(), {}
+            self._later(lambda: self._write(batch.packed({}), parsed))
 
     def _write(self, packed: PackedBatch, parsed: Mapping[str, ParsedBatch]) -> None:
         for part, rows in packed.tables.items():
@@ -172,12 +180,14 @@ class SegmentWriter:
             self._files.write(PARSE, batch.crawl_parse)
             self._files.write(PARSE_DATA, batch.parse_data)
             self._files.write(PARSE_TEXT, batch.parse_text)
-            self.counters.update(batch.counters)
+            self._written.update(batch.counters)
 
     def _commit(self, notes: list[str]) -> None:
         pieces = self._files.finish()
         if pieces or notes:
-            self._log.commit(Chunk(pieces, dict(self.counters), notes))
+            counters = Counters(self.counters)
+            counters.update(self._written)
+            self._log.commit(Chunk(pieces, dict(counters), notes))
             self._journal_files.delete(notes)
         self._files = ChunkFiles(self._segment.folder, _PART, self._buckets)
 
@@ -185,6 +195,7 @@ class SegmentWriter:
         now_ms = self._clock.now_ms()
         report = Report("serve", now_ms, self._config.digest(), {})
         report.counters.update(self.counters)
+        report.counters.update(self._written)
         report.finished_ms = now_ms
         manifests = {
             table: PartManifest.of_pieces(

@@ -1,10 +1,12 @@
 """The realtime lane as a whole: its parts, made and started in the order in which they need each
 other, and ended in the other.
 
-    intake → queue → dispatcher → lane → arrivals → finisher → store, segments, search, listeners
+    intake → queue → dispatcher → lane → arrivals → parse stage → finisher
+                                                                    → segments, store, listeners
 
-It has a fixed number of threads: the dispatcher, the finisher, the caretaker, the queue's writer
-and those of the lane's driver.
+It has a fixed number of threads: the dispatcher, the parse stage, the finisher, the caretaker, the
+writers of the queue and of segments, the search's and those of the lane's driver; and two further
+processes, in which pages are parsed and made to be searched.
 """
 
 from __future__ import annotations
@@ -41,6 +43,7 @@ from crawl.service.listeners import AllListeners, Listener
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
 from crawl.service.pages import Pages
+from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.segment_roll import SegmentRoll
@@ -128,12 +131,17 @@ class Service:
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
         self._arrivals = Arrivals(self._robots.add)
         self._lane = Lane(config, clock, self._arrivals, self._robots.take, lambda key: None)
-        self._sandbox = Sandbox(ParsePlan.from_config(_with_cards(config)), clock)
+        parsing = ParsePlan.from_config(_with_cards(config))
+        self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
-        self.search = _search(crawl_dir, self.folder, config, clock)
+        self.search = _search(crawl_dir, self.folder, config, clock, self.counters)
         if self.search is not None:
             stack.callback(self.search.close)
-        self._roll = SegmentRoll(crawl_dir, config, clock, self._sandbox.parse_table)
+        # of its own, as it parses in another thread: what a service that died has left
+        further = Sandbox(parsing, clock)
+        stack.callback(further.close)
+        self._roll = SegmentRoll(crawl_dir, config, clock, further.parse_table, self._published)
+        self._parses = ParseStage(self._arrivals, self._sandbox, clock)
         self._dispatcher = Dispatcher(
             self.queue,
             self._lane,
@@ -153,7 +161,7 @@ class Service:
             admission=admission,
             pages=self.pages,
             roll=self._roll,
-            sandbox=self._sandbox,
+            parses=self._parses,
             limits=Limits(
                 config[settings.TRIES], config[settings.REDIRECTS], config[settings.MAX_WAIT]
             ),
@@ -173,11 +181,12 @@ class Service:
         self._sandbox.start()
         self._roll.recover()
         if self.search is not None:
-            self.search.catch_up()
+            self.search.start()
         self._lane.start()
         self._threads = [
-            self._thread("service-finisher", self._finisher.run),
             self._thread("service-dispatcher", self._dispatcher.run),
+            self._thread("service-parses", self._parses.run),
+            self._thread("service-finisher", self._finisher.run),
             self._thread("service-caretaker", self._care),
         ]
         self.crawls.resume()
@@ -187,9 +196,9 @@ class Service:
         queue, the open segment is published."""
         self._stopping.set()
         self._dispatcher.stop()
-        self._threads[1].join()
+        self._threads[0].join()
         self._lane.stop()
-        self._finisher.stop()
+        self._parses.stop()
         for thread in self._threads:
             thread.join()
         self._robots.flush()
@@ -248,6 +257,11 @@ class Service:
         thread.start()
         return thread
 
+    def _published(self, segment: str) -> None:
+        self.counters["segments_published"] += 1
+        if self.search is not None:
+            self.search.published(segment)
+
     def _care(self) -> None:
         """What is to be done now and then."""
         idle_s: float = self.config[settings.IDLE]
@@ -258,11 +272,13 @@ class Service:
             self.counters["hosts_retired"] += retired.retired
 
 
-def _search(crawl_dir: CrawlDir, folder: Path, config: Config, clock: Clock) -> LiveSearch | None:
+def _search(
+    crawl_dir: CrawlDir, folder: Path, config: Config, clock: Clock, counters: Counters
+) -> LiveSearch | None:
     """None where the extra `search` is not installed: all else works without."""
     if find_spec("tantivy") is None:
         return None
-    return LiveSearch(crawl_dir, folder, config, clock)
+    return LiveSearch(crawl_dir, folder, config, clock, counters)
 
 
 def _with_cards(config: Config) -> Config:
