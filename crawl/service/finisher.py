@@ -30,7 +30,6 @@ from crawl.model.status import Status
 from crawl.service.admission import Admission
 from crawl.service.arrivals import Arrivals
 from crawl.service.intake import entry_of
-from crawl.service.lane import Lane
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits, Next, Step, Target, after_answer, after_return, hop_of
 from crawl.service.page_rows import ParsedPage, page_of_record
@@ -59,6 +58,13 @@ class Listeners(Protocol):
         """Tells those who listen now."""
 
 
+class FetchedFrom(Protocol):
+    """Where answers come from."""
+
+    def ended(self, url: str) -> object:
+        """Told when what came of a URL is stored."""
+
+
 class LinkTaker(Protocol):
     """Takes the links of pages for the site crawls that they belong to."""
 
@@ -83,7 +89,7 @@ class Finisher:
         self,
         *,
         queue: Queue,
-        lane: Lane,
+        lane: FetchedFrom,
         arrivals: Arrivals,
         admission: Admission,
         pages: Pages,

@@ -46,3 +46,11 @@ def _encode(number: int, length: int) -> str:
         number, digit = divmod(number, 32)
         letters.append(_ALPHABET[digit])
     return "".join(reversed(letters))
+
+
+def moment_of(job_id: str) -> int:
+    """When an id was made, in milliseconds since 1970."""
+    moment = 0
+    for letter in job_id[:10]:
+        moment = moment * 32 + _ALPHABET.index(letter)
+    return moment

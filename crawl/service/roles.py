@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Protocol
 
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.service.listeners import Listener
 from crawl.service.role import Role
-from crawl.service.service import Service
+from crawl.service.service import Service, ServiceStats
 from crawl.service.settings_kafka import KAFKA_SERVERS
 from crawl.service.stores.store import Store
 from crawl.storage.crawl_dir import CrawlDir
@@ -36,11 +37,67 @@ def kafka_settings_of(role: Role, config: Config) -> KafkaSettings | None:
     return KafkaSettings.of(config)
 
 
+class ServedRole(Protocol):
+    """A role with its HTTP interface; to be entered."""
+
+    @property
+    def service(self) -> RunningService: ...
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether somebody may ask by a key."""
+
+    def app(self) -> Any:
+        """The application."""
+
+    def __enter__(self) -> object: ...
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None: ...
+
+
+class RunningService(Protocol):
+    """What is asked of the service of every role."""
+
+    @property
+    def last_stats(self) -> ServiceStats:
+        """How it was when it ended."""
+
+    def require_running(self) -> None:
+        """Raises why it has ended by itself."""
+
+    def close(self) -> None:
+        """Lets go of what was opened, where it was never started."""
+
+
+def serving(role: Role, crawl_dir: CrawlDir, config: Config, clock: Clock, bind: str) -> ServedRole:
+    """A role, opened but not started."""
+    if role is Role.FETCH:
+        settings = kafka_settings_of(role, config)
+        assert settings is not None
+        from crawl.service.kafka.fetch_app import ServedFetch
+
+        return ServedFetch(config, clock, settings)
+    from crawl.service.api.app import ServedCrawl
+
+    make = maker_of(role, config)
+    crawl_dir.require_writable()
+    return ServedCrawl(crawl_dir, config, clock, bind, make)
+
+
 def maker_of(role: Role, config: Config) -> Make:
     """What opens the service of a role."""
     settings = kafka_settings_of(role, config)
     if settings is None:
         return Service
-    from crawl.service.kafka.embedded import EmbeddedWithKafka
+    if role is Role.ALL:
+        from crawl.service.kafka.embedded import EmbeddedWithKafka
 
-    return partial(EmbeddedWithKafka, settings=settings)
+        return partial(EmbeddedWithKafka, settings=settings)
+    from crawl.service.kafka.split import IntakeService, LookupService
+
+    return partial(IntakeService if role is Role.INTAKE else LookupService, settings=settings)

@@ -34,7 +34,7 @@ from crawl.service.answers import Answers
 from crawl.service.arrivals import Arrivals
 from crawl.service.decide import Policy
 from crawl.service.dispatcher import Dispatcher
-from crawl.service.finisher import Finisher
+from crawl.service.finisher import FetchedFrom, Finisher
 from crawl.service.freshness import Freshness
 from crawl.service.ids import JobIds
 from crawl.service.intake import Intake
@@ -46,6 +46,8 @@ from crawl.service.pages import Pages
 from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
+from crawl.service.queues.queue import Queue
+from crawl.service.scope import Scope
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
@@ -101,15 +103,25 @@ class Service:
             self._stack = self._stack.pop_all()
 
     def _open(self, further_listeners: Callable[[Store], Sequence[Listener]]) -> None:
+        self._open_intake()
+        self._open_fetching()
+        self._open_finishing(further_listeners)
+
+    def _open_queue(self) -> Queue:
+        """Where what was taken on waits."""
+        return EmbeddedQueue(self.folder / "queue.sqlite")
+
+    def _open_intake(self) -> None:
+        """What decides on wishes, and what it asks."""
         crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
-        self.queue = EmbeddedQueue(self.folder / "queue.sqlite")
-        stack.callback(self.queue.close)
         self.store = open_store_of(crawl_dir, config, clock)
         stack.callback(self.store.close)
         self.pages = Pages(self.store, self.counters)
+        self.queue = self._open_queue()
+        stack.callback(self.queue.close)
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
         self.waiters = Waiters()
-        freshness = Freshness.of(config)
+        self._freshness = freshness = Freshness.of(config)
         self.admission = admission = Admission.of(config, self.counters)
         throughput = Throughput(clock)
         ids = JobIds(clock)
@@ -123,14 +135,41 @@ class Service:
             clock,
             throughput,
             self.counters,
-            on_queued=lambda: self._dispatcher.wake(),
+            on_queued=self._on_queued,
         )
         self.crawls = SiteCrawls(
             Ledger(self.store, clock), self.intake, admission, self.queue, ids, clock
         )
+
+    def _on_queued(self) -> None:
+        """There is something to be claimed, or room for it."""
+        self._dispatcher.wake()
+
+    def _pause_s(self, host: str) -> float:
+        """How long a host must not be asked."""
+        return self._lane.pause_s(host)
+
+    def _open_fetching(self) -> None:
+        """What asks servers, and is fed from the queue."""
+        config, clock = self.config, self.clock
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
         self._arrivals = Arrivals(self._robots.add)
         self._lane = Lane(config, clock, self._arrivals, self._robots.take, lambda key: None)
+        self._fetched_from: FetchedFrom = self._lane
+        self._dispatcher = Dispatcher(
+            self.queue,
+            self._lane,
+            self.pages,
+            clock,
+            self.counters,
+            on_known=lambda page: self._finisher.add_known(page),
+            freshness=self._freshness,
+            interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
+        )
+
+    def _open_finishing(self, further_listeners: Callable[[Store], Sequence[Listener]]) -> None:
+        """What parses, stores and tells."""
+        crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
         parsing = ParsePlan.from_config(_with_cards(config))
         self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
@@ -142,23 +181,13 @@ class Service:
         stack.callback(further.close)
         self._roll = SegmentRoll(crawl_dir, config, clock, further.parse_table, self._published)
         self._parses = ParseStage(self._arrivals, self._sandbox, clock)
-        self._dispatcher = Dispatcher(
-            self.queue,
-            self._lane,
-            self.pages,
-            clock,
-            self.counters,
-            on_known=lambda page: self._finisher.add_known(page),
-            freshness=freshness,
-            interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
-        )
         first: tuple[Listener, ...] = (self.answers, self.crawls)
         listeners = (*first, *further_listeners(self.store), self.waiters)
         self._finisher = Finisher(
             queue=self.queue,
-            lane=self._lane,
+            lane=self._fetched_from,
             arrivals=self._arrivals,
-            admission=admission,
+            admission=self.admission,
             pages=self.pages,
             roll=self._roll,
             parses=self._parses,
@@ -169,11 +198,11 @@ class Service:
             links=self.crawls,
             clock=clock,
             counters=self.counters,
-            throughput=throughput,
+            throughput=self._throughput,
             stages=StageTimes(self.meter),
             search=self.search,
-            on_room=self._dispatcher.wake,
-            pause_of=self._lane.pause_s,
+            on_room=self._on_queued,
+            pause_of=self._pause_s,
         )
 
     def start(self) -> None:
@@ -209,6 +238,10 @@ class Service:
     def close(self) -> None:
         """Lets go of what was opened, where it was never started."""
         self._stack.close()
+
+    def serves(self, scope: Scope | None, path: str) -> bool:
+        """Whether this process answers such requests; False for those of another role."""
+        return True
 
     def require_running(self) -> None:
         """Raises why it has ended by itself."""

@@ -15,7 +15,7 @@ from starlette.routing import Route
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.service.access import AccessPolicy
+from crawl.service.access import AccessPolicy, Caller
 from crawl.service.api.endpoints import Endpoint, endpoints, openapi
 from crawl.service.api.gate import Gate, Refused, error_response, json_response
 from crawl.service.api.handlers import Handlers
@@ -62,6 +62,11 @@ class ServedCrawl:
         self.service = make(crawl_dir, config, clock, self._listeners)
         self.keys = KeyRing.of(config, self.service.store, clock)
         self.quotas = Quotas(self.service.store, clock)
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether somebody may ask by a key."""
+        return self.keys.has_keys()
 
     def _listeners(self, store: Store) -> tuple[Listener, ...]:
         events = EventSettings.of(self._config)
@@ -121,12 +126,23 @@ def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) 
         return Response(metrics_text(service), media_type="text/plain; version=0.0.4")
 
     routes = [
-        Route(each.path, gate.guard(each.handle, each.scope), methods=[each.method])
+        Route(
+            each.path,
+            gate.guard(
+                each.handle if service.serves(each.scope, each.path) else _elsewhere, each.scope
+            ),
+            methods=[each.method],
+        )
         for each in described
     ]
     routes.append(Route("/openapi.json", describe))
     routes.append(Route("/metrics", metrics))
     return Starlette(routes=routes, exception_handlers={HTTPException: _not_found})
+
+
+async def _elsewhere(request: Request, caller: Caller) -> Response:
+    """What a process of another role answers."""
+    raise Refused(501, "other_role", "a process of another role answers this: --role lookup")
 
 
 async def _not_found(request: Request, error: Exception) -> Response:

@@ -57,22 +57,22 @@ class Holdings:
             self._offsets[partition] = Offsets(first)
             self._held[partition] = {}
 
-    def take(self, partition: int, offset: int, message: JobMessage, due_ms: int) -> bool:
-        """Holds a job, to be asked for from that moment on; False where its partition is not
+    def take(self, partition: int, offset: int, message: JobMessage, due_ms: int) -> Held | None:
+        """Holds a job, to be asked for from that moment on; None where its partition is not
         this process's."""
         job = message.job
         host = host_of(job.url) or ""
         with self._lock:
             offsets = self._offsets.get(partition)
             if offsets is None:
-                return False
+                return None
             offsets.take(offset)
             number, self._next_number = self._next_number, self._next_number + 1
             held = Held(number, partition, offset, host, message)
             self._held[partition][number] = held
             self._by_url.setdefault(job.url, {})[number] = held
             self._waiting.add(number, int(job.wish.priority), host, due_ms)
-        return True
+        return held
 
     def pass_over(self, partition: int, offset: int) -> None:
         """A message that is none: it is done with."""

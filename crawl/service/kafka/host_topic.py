@@ -71,7 +71,8 @@ def read_inheritance(kafka: Kafka, partitions: Iterable[int]) -> dict[int, Inher
     reader = kafka.consumer("hosts-reader", {"fetch.wait.max.ms": "20"})
     deadline = time.monotonic() + _READ_S
     try:
-        ends, begin = {}, []
+        ends: dict[int, int] = {}
+        begin: list[TopicPartition] = []
         for partition in found:
             place = TopicPartition(topic, partition)
             low, high = reader.get_watermark_offsets(place, timeout=_READ_S)
@@ -82,13 +83,13 @@ def read_inheritance(kafka: Kafka, partitions: Iterable[int]) -> dict[int, Inher
             reader.assign(begin)
         while ends:
             for message in consumed(reader, 1000, 0.1):
-                key, partition = message.key(), message.partition()
-                if message.error() is None and key is not None and partition is not None:
-                    found[partition].take(key, message.value())
+                key, number = message.key(), message.partition()
+                if message.error() is None and key is not None and number is not None:
+                    found[number].take(key, message.value())
             # a mark or a gap of the compaction is no message, but moves the position
-            for place in reader.position(begin):
-                if place.offset >= ends.get(place.partition, 1 << 62):
-                    del ends[place.partition]
+            for at in reader.position(begin):
+                if at.offset >= ends.get(at.partition, 1 << 62):
+                    del ends[at.partition]
             if ends and time.monotonic() > deadline:
                 raise StorageError(f"{kafka.where}: {topic} cannot be read to its end")
     except KafkaException as error:

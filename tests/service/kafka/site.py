@@ -24,7 +24,7 @@ PATIENCE_S = 120.0
 
 
 class Web:
-    """Pages under every name; `/to/HOST/PATH` redirects."""
+    """Pages under every name; `/to/HOST/PATH` redirects, `/links/N` has so many links."""
 
     def __init__(self) -> None:
         self.entries: list[LogEntry] = []
@@ -59,6 +59,11 @@ class Web:
             target, _, rest = path[4:].partition("/")
             status, body = 302, b""
             headers["Location"] = self.url(target, f"/{rest}")
+        elif path.startswith("/links/"):
+            links = range(int(path[7:]))
+            body += "".join(f"<a href='/linked/{n}'>{n}</a>" for n in links).encode()
+        elif path == "/missing":
+            status = 404
         entry = LogEntry(began, time.monotonic(), host, path, status=status)
         with self._lock:
             self.entries.append(entry)
