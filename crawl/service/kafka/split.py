@@ -128,7 +128,8 @@ class IntakeService(_KafkaRole):
         """Others ask."""
 
     def _open_finishing(self, further_listeners: Listeners) -> None:
-        """Others store."""
+        """Others store; whoever wants to be told of something can say so here."""
+        further_listeners(self.store)
         self.search = None
 
     def serves(self, scope: Scope | None, path: str) -> bool:
