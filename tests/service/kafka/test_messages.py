@@ -89,17 +89,20 @@ def test_what_a_server_is_owed_becomes_less_with_time_but_never_too_soon() -> No
 
 
 def test_an_owner_that_did_not_say_that_it_ended_may_have_asked_anybody() -> None:
-    left = Inheritance()
-    assert left.is_clean  # there was none
-    left.take(b"!begun", owner_message("one", 1))
-    assert not left.is_clean
-    left.take(b"!ended", owner_message("one", 2))
+    left, clean = Inheritance(), []
+    for moment, (key, owner) in enumerate(
+        (
+            (b"!begun", "one"),
+            (b"!ended", "one"),
+            (b"!begun", "two"),
+            (b"!ended", "one"),  # one that stood still says so too late
+            (b"!ended", "two"),
+        )
+    ):
+        clean.append(left.is_clean)
+        left.take(key, owner_message(owner, moment))
+    assert clean == [True, False, True, False, False]
     assert left.is_clean
-    left.take(b"!begun", owner_message("two", 3))
-    assert not left.is_clean
-    # one that stood still says so too late
-    left.take(b"!ended", owner_message("one", 4))
-    assert not left.is_clean
     left.take(b"a.test", host_message(ServerState("a.test", 5.0), 1))
     assert [each.key for each in left.owed(1)] == ["a.test"]
     left.take(b"a.test", None)
