@@ -229,7 +229,7 @@ class Membership:
     def _on_revoke(self, consumer: Any, taken: list[TopicPartition]) -> None:
         partitions = {each.partition for each in taken}
         ended = partitions & self._opened
-        if ended and self._lease.holds(self._clock.monotonic()):
+        if ended and self._is_member(ended):
             self._commit(self._owner.end({each: self._marks[each] for each in ended}))
             self._counters["partitions_given_away"] += len(ended)
         elif ended:
@@ -240,16 +240,27 @@ class Membership:
         if partitions:
             consumer.incremental_unassign(taken)
 
-    def _commit(self, positions: dict[int, int]) -> None:
+    def _is_member(self, partitions: Collection[int]) -> bool:
+        """Whether nobody else can own these partitions yet: by the lease, or, where no proof of
+        life has come since they were opened, by one that is waited for."""
+        if self._lease.holds(self._clock.monotonic()):
+            return True
+        positions = self._owner.positions()
+        return self._commit({each: positions[each] for each in partitions if each in positions})
+
+    def _commit(self, positions: dict[int, int]) -> bool:
+        """Commits, and waits for the answer; whether the group took it."""
         from confluent_kafka import KafkaException
 
         if not positions:
-            return
+            return False
         offsets = [self._place(partition, offset) for partition, offset in positions.items()]
         try:
-            self._consumer.commit(offsets=offsets, asynchronous=False)
+            done = self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             _log.info("jobs may be done twice: %s", self._kafka.line(error))
+            return False
+        return all(each.error is None for each in done)
 
     def _on_lost(self, consumer: Any, lost: list[TopicPartition]) -> None:
         partitions = {each.partition for each in lost}
