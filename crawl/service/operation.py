@@ -60,6 +60,7 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
 
     from crawl.service.access import check_bind, is_loopback_bind
     from crawl.service.lane_settings import check_settings
+    from crawl.service.report_lines import ReportLines
     from crawl.service.roles import serving
 
     check_settings(work.config)
@@ -76,13 +77,21 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
             crawl.service.close()
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    with work.stopping(is_asked.set), crawl, served(crawl.app(), listener) as is_alive:
+    with (
+        work.stopping(is_asked.set),
+        crawl,
+        served(crawl.app(), listener, crawl.limits) as is_alive,
+        crawl.announced(host, port),
+    ):
         yield Served(address)
         needed = is_bare or is_loopback_bind(options.host)
         keys = "no key is needed" if needed else "keys are needed"
         work.remark(f"{address}: {keys}; Ctrl-C ends")
+        lines = ReportLines(work.clock)
         while is_alive() and not is_asked.wait(_LOOK_S):
             crawl.service.require_running()
+            if lines.is_due() and (line := lines.line(crawl.service.stats())):
+                work.remark(line)
     stats = crawl.service.last_stats
     waiting = sum(stats.waiting.values()) + stats.claimed
     yield Served(address, True, stats.counters.get("ended.finished", 0), waiting)

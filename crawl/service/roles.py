@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.service.http_limits import HttpLimits
 from crawl.service.listeners import Listener
 from crawl.service.role import Role
 from crawl.service.service import Service, ServiceStats
@@ -44,6 +46,13 @@ class ServedRole(Protocol):
     def service(self) -> RunningService: ...
 
     @property
+    def limits(self) -> HttpLimits:
+        """What its connections are under."""
+
+    def announced(self, host: str, port: int) -> AbstractContextManager[None]:
+        """Says on this machine where it is, while a block lasts."""
+
+    @property
     def has_keys(self) -> bool:
         """Whether somebody may ask by a key."""
 
@@ -66,6 +75,9 @@ class RunningService(Protocol):
     @property
     def last_stats(self) -> ServiceStats:
         """How it was when it ended."""
+
+    def stats(self) -> ServiceStats:
+        """How it is."""
 
     def require_running(self) -> None:
         """Raises why it has ended by itself."""

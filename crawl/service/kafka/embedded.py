@@ -33,6 +33,7 @@ class EmbeddedWithKafka(Service):
         settings: KafkaSettings,
     ) -> None:
         kafka = Kafka(settings)
+        self._stopping = threading.Event()
         self._sender = sender = kafka.sender(None)
         topic = settings.topics.finished
         self._finished_topic = FinishedTopic(sender, topic, lambda: self._stopping.is_set())
@@ -56,15 +57,15 @@ class EmbeddedWithKafka(Service):
         super().start()
         self._wishes_thread = self._thread("kafka-wishes", self._wishes.run)
 
-    def stop(self) -> None:
-        if self._wishes_thread is None:  # the brokers were not there
-            self.close()
-            return
+    def _stop(self) -> None:
         self._stopping.set()
-        self._wishes.stop()
-        self._wishes_thread.join()
-        super().stop()
-        self._sender.close(_ENDS_S)
+        if self._wishes_thread is not None:
+            self._wishes.stop()
+            self._wishes_thread.join()
+        try:
+            super()._stop()
+        finally:
+            self._sender.close(_ENDS_S)
 
     def close(self) -> None:
         super().close()

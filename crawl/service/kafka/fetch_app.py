@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import AbstractContextManager, nullcontext
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +16,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.errors import CrawlError
 from crawl.service.api.gate import Refused, error_response, json_response
+from crawl.service.http_limits import HttpLimits
 from crawl.service.kafka.fetching import FetchService
 from crawl.service.kafka.values import KafkaSettings
 from crawl.telemetry.meter import Meter
@@ -23,6 +25,7 @@ from crawl.telemetry.metrics import (
     SERVICE_HOSTS_RETIRED,
     SERVICE_IN_LANE,
     SERVICE_REFUSALS,
+    SERVICE_WAITING,
 )
 from crawl.telemetry.prometheus import exposition
 
@@ -33,6 +36,11 @@ class ServedFetch:
     def __init__(self, config: Config, clock: Clock, settings: KafkaSettings) -> None:
         self.service = FetchService(config, clock, settings)
         self._meter = Meter()
+        self.limits = HttpLimits.of(config, self.service.counters)
+
+    def announced(self, host: str, port: int) -> AbstractContextManager[None]:
+        """Nobody looks for it in the crawl's folder."""
+        return nullcontext()
 
     @property
     def has_keys(self) -> bool:
@@ -80,7 +88,8 @@ class ServedFetch:
 
     async def _metrics(self, request: Request) -> Response:
         meter, figures = self._meter, self.service.figures()
-        meter.set(SERVICE_CLAIMED, figures["held"])
+        meter.set(SERVICE_CLAIMED, self.service.stats().claimed)
+        meter.set(SERVICE_WAITING, figures["held"], priority="normal")
         meter.set(SERVICE_IN_LANE, figures["in_lane"])
         for name, count in figures.items():
             kind, _, reason = name.partition(".")

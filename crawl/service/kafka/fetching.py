@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from crawl.clock import Clock
@@ -18,6 +19,7 @@ from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
 from crawl.errors import ConfigError, StorageError
 from crawl.fetcher.frontier.queue import ADDRESS_MARK, ServerState
+from crawl.fetcher.frontier.queue_stats import IdleQueues
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE
@@ -82,6 +84,7 @@ class FetchService:
             *(config, clock, self._arrivals, lambda authority: None, lambda key: None),
             may_send=self.may_send,
         )
+        self._hosts_seen = IdleQueues(0)
         self._in_lane: dict[str, int] = {}
         """Partitions of the URLs that are in it."""
         self._changed = threading.Condition()
@@ -146,7 +149,23 @@ class FetchService:
     @property
     def last_stats(self) -> ServiceStats:
         """How it was when it ended: what it held is somebody else's by now."""
-        return ServiceStats({}, 0, 0, 0.0, dict(sorted(self.counters.items())))
+        return replace(self.stats(), waiting={}, claimed=0)
+
+    def stats(self) -> ServiceStats:
+        """How it is, for a look."""
+        return ServiceStats(
+            waiting={"normal": self._holdings.count - self._holdings.claimed_count},
+            claimed=self._holdings.claimed_count,
+            in_lane=self._lane.count,
+            per_second=0.0,
+            counters=dict(sorted(self.counters.items())),
+            is_ready=self.fault is None and self._lease.holds(self._clock.monotonic()),
+            hosts=self._hosts_seen,
+            segment_age_s=0.0,
+            published_ms=0,
+            search_behind_s=0.0,
+            store_failing_s=0.0,
+        )
 
     @property
     def fault(self) -> BaseException | None:
@@ -290,8 +309,8 @@ class FetchService:
         if self._lease.holds(self._clock.monotonic()):
             self._hosts.tell(self._states_of(self._owned))
         self._carry(self._holdings.carry())
-        retired = self._lane.retire_idle(self._idle_s)
-        self.counters["hosts_retired"] += retired.retired
+        self._hosts_seen = self._lane.retire_idle(self._idle_s)
+        self.counters["hosts_retired"] += self._hosts_seen.retired
 
     def _withdraw(self, partitions: Collection[int]) -> None:
         """Has nothing more of them sent: not what is chosen, not what waits in the lane."""

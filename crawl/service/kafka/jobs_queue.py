@@ -7,14 +7,13 @@ URL is on its way is seen by the owner of its domain, who joins them.
 
 from __future__ import annotations
 
-import logging
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from concurrent.futures import Future
 from threading import Lock
 
-from crawl.clock import Clock
 from crawl.errors import StorageError
-from crawl.service.ids import is_job_id, moment_of
+from crawl.service.intake import entry_of
 from crawl.service.kafka.backlog import Backlog
 from crawl.service.kafka.client import Outgoing, Sender
 from crawl.service.kafka.messages import job_message
@@ -23,10 +22,9 @@ from crawl.service.pages import Pages
 from crawl.service.queues.queue import Entry, QueueCount
 from crawl.service.settings import QueueBounds
 from crawl.service.values import Job, Page, Priority, job_of
+from crawl.urls.parse import host_of
 
-_FUTURE_MS = 60_000
-
-_log = logging.getLogger(__name__)
+_MAX_TAKEN = 50_000
 
 
 class KafkaJobs:
@@ -38,29 +36,27 @@ class KafkaJobs:
         hasty: Sender,
         patient: Sender,
         topic: str,
-        pages: Pages,
         backlog: Backlog,
         bounds: QueueBounds,
-        clock: Clock,
-        kept_s: float,
     ) -> None:
         self._hasty = hasty
         """For what somebody waits to have acknowledged, and can send again."""
         self._patient = patient
         """For what follows from results: it is tried until it is there."""
         self._topic = topic
-        self._pages = pages
+        self._pages: Pages | None = None
         self._backlog = backlog
         self._bounds = bounds
-        self._clock = clock
-        self._kept_ms = round(kept_s * 1000)
         self._partitions: Partitions | None = None
         self._lock = Lock()
         self._known: dict[str, dict[str, Job]] = {}
         """Jobs whose results are being stored, by URL and id."""
+        self._taken: OrderedDict[str, Entry] = OrderedDict()
+        """The jobs that were taken on last, for whoever asks where they are."""
 
-    def open(self, partitions: int) -> None:
-        """So many partitions there are."""
+    def open(self, partitions: int, pages: Pages) -> None:
+        """So many partitions there are; and what is known of pages."""
+        self._pages = pages
         self._partitions = Partitions(partitions)
 
     def keep(self, jobs: Sequence[Job]) -> None:
@@ -76,6 +72,11 @@ class KafkaJobs:
         sender = self._patient if are_links else self._hasty
         sent = sender.send_all(self._messages(entries, jobs, self._known_pages(jobs)))
         self._backlog.add(len(entries))
+        with self._lock:
+            for entry in entries:
+                self._taken[entry.id] = entry
+            while len(self._taken) > _MAX_TAKEN:
+                self._taken.popitem(last=False)
         return sent
 
     def replace(self, entries: Sequence[Entry]) -> Future[int]:
@@ -85,8 +86,6 @@ class KafkaJobs:
         return sent
 
     def find(self, urls: Sequence[str]) -> dict[str, list[Entry]]:
-        from crawl.service.intake import entry_of
-
         with self._lock:
             return {
                 url: [entry_of(job, "") for job in self._known[url].values()]
@@ -101,10 +100,23 @@ class KafkaJobs:
         return done
 
     def release(self, id: str, not_before_ms: int) -> Future[bool]:
-        """Nothing is claimed here."""
+        """Nothing is claimed here: a job that its result does not end goes to its owner again."""
+        with self._lock:
+            found = [jobs[id] for jobs in self._known.values() if id in jobs]
         done: Future[bool] = Future()
-        self._forget([id], None)
-        done.set_result(False)
+        done.set_running_or_notify_cancel()
+
+        def sent(replaced: Future[int]) -> None:
+            fault = replaced.exception()
+            if fault is None:
+                done.set_result(bool(found))
+            else:
+                done.set_exception(fault)
+
+        entries = [
+            entry_of(job, host_of(job.url) or "", not_before_ms=not_before_ms) for job in found
+        ]
+        self.replace(entries).add_done_callback(sent)
         return done
 
     def claim(
@@ -138,13 +150,19 @@ class KafkaJobs:
             0,
         )
 
+    def entry(self, id: str) -> Entry | None:
+        """A job that was taken on by this process, or whose result it stores: the brokers cannot be
+        asked for one. That it ended is seen by its answer, which is looked for first."""
+        with self._lock:
+            found = self._taken.get(id)
+            if found is None:
+                known = (jobs[id] for jobs in self._known.values() if id in jobs)
+                job = next(known, None)
+                return None if job is None else entry_of(job, host_of(job.url) or "")
+        return found
+
     def contains(self, id: str) -> bool:
-        """Whether it may be on its way: the brokers cannot be asked for a job. One that has no
-        answer and was given out not long ago is."""
-        if not is_job_id(id):
-            return False
-        age_ms = self._clock.now_ms() - moment_of(id)
-        return -_FUTURE_MS < age_ms < self._kept_ms
+        return self.entry(id) is not None
 
     def close(self) -> None:
         """The senders are closed by whoever made them."""
@@ -166,7 +184,7 @@ class KafkaJobs:
 
     def _known_pages(self, jobs: Sequence[Job]) -> list[Page | None]:
         """By which a server can say that a page did not change."""
-        return self._pages.get([job.url for job in jobs])
+        return self._pages.get([job.url for job in jobs]) if self._pages else [None] * len(jobs)
 
     def _forget(self, ids: Sequence[str], done: Future[int] | None) -> None:
         if done is not None and done.exception() is not None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import OrderedDict, deque
+from collections.abc import Sequence
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
@@ -102,16 +103,18 @@ class ResultArrivals(Arrivals):
                 returned.append((_item(result), result.reason))
         return records, returned, []
 
-    def ended(self, url: str) -> None:
-        """What came of a URL is stored: its oldest message is done with."""
+    def ended(self, url: str) -> Sequence[str]:
+        """What came of a URL is stored: its oldest message is done with. Jobs that come for it
+        later come with a result of their own."""
         with self._reading:
             places = self._open.get(url)
             if not places:
-                return
+                return ()
             partition, offset = places.popleft()
             if not places:
                 del self._open[url]
         self._finish(partition, offset)
+        return ()
 
     def pause_s(self, host: str) -> float:
         """How long a host must not be asked, as far as its owner has said."""

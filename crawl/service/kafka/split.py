@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.service import settings
+from crawl.service.caretaker import Caretaker, Chore
 from crawl.service.kafka.backlog import Backlog
 from crawl.service.kafka.client import Kafka, prepare_topics
 from crawl.service.kafka.finished_topic import FinishedTopic
@@ -17,6 +18,7 @@ from crawl.service.kafka.values import KafkaSettings
 from crawl.service.kafka.wishes import WishReader
 from crawl.service.listeners import Listener
 from crawl.service.queues.queue import Queue
+from crawl.service.robots_waits import RobotsWaits
 from crawl.service.scope import Scope
 from crawl.service.service import Service, ServiceStats
 from crawl.service.settings import QueueBounds
@@ -35,6 +37,8 @@ _OF_LOOKUP = (Scope.SEARCH, Scope.CRAWL)
 class _KafkaRole(Service):
     """What both have in common: jobs go to Kafka."""
 
+    has_own_queue = False
+
     def __init__(
         self,
         crawl_dir: CrawlDir,
@@ -44,13 +48,13 @@ class _KafkaRole(Service):
         settings: KafkaSettings,
     ) -> None:
         self._kafka = Kafka(settings)
+        self._stopping = threading.Event()
         self._patient = self._kafka.sender(None)
         self._hasty = self._kafka.sender(settings.timeout_s)
         self._backlog = Backlog(self._kafka)
         self._finished_topic = FinishedTopic(
             self._patient, settings.topics.finished, lambda: self._stopping.is_set()
         )
-        self._threads: list[threading.Thread] = []
         try:
             super().__init__(
                 *(crawl_dir, config, clock),
@@ -65,11 +69,8 @@ class _KafkaRole(Service):
             hasty=self._hasty,
             patient=self._patient,
             topic=self._kafka.settings.topics.jobs,
-            pages=self.pages,
             backlog=self._backlog,
             bounds=QueueBounds.of(self.config),
-            clock=self.clock,
-            kept_s=self.config[settings.ANSWERS_KEPT],
         )
         return self._jobs
 
@@ -79,7 +80,7 @@ class _KafkaRole(Service):
     def _join(self) -> None:
         """Makes the topics that are missing, and begins to count what waits."""
         partitions = prepare_topics(self._kafka, self._patient, self._stopping)
-        self._jobs.open(partitions)
+        self._jobs.open(partitions, self.pages)
         self._threads.append(
             self._thread("kafka-backlog", lambda: self._backlog.run(partitions, self._throughput))
         )
@@ -111,18 +112,37 @@ class _KafkaRole(Service):
     def fault(self) -> BaseException | None:
         return self._fault
 
+    @property
+    def fetch_at_work(self) -> str:
+        """Whoever asks servers has to know."""
+        return ""
+
     def stats(self) -> ServiceStats:
         return ServiceStats(
-            waiting={"jobs": self._backlog.waiting},
+            waiting={"normal": self._backlog.waiting},
             claimed=0,
             in_lane=0,
             per_second=self._throughput.per_second,
             counters=dict(sorted(self.counters.items())),
+            is_ready=self._is_ready and self.fault is None,
+            hosts=self._hosts,
+            segment_age_s=self._segment_age_s(),
+            published_ms=self._published_ms,
+            search_behind_s=0.0 if self.search is None else self.search.behind_s,
+            store_failing_s=self.store.failing_s,
         )
+
+    def _segment_age_s(self) -> float:
+        return 0.0
+
+    def _chores(self) -> list[Chore]:
+        return [Chore("readiness", _CARE_S, self._look_whether_ready)]
 
 
 class IntakeService(_KafkaRole):
     """Takes wishes on, by HTTP and by the topic; asks the store, and nobody else."""
+
+    _wishes: WishReader | None = None
 
     def _open_fetching(self) -> None:
         """Others ask."""
@@ -131,13 +151,14 @@ class IntakeService(_KafkaRole):
         """Others store; whoever wants to be told of something can say so here."""
         further_listeners(self.store)
         self.search = None
+        self._caretaker = Caretaker(self._chores(), self.clock, self.counters)
 
     def serves(self, scope: Scope | None, path: str) -> bool:
         return scope not in _OF_LOOKUP and path != "/v1/events"
 
     def start(self) -> None:
         self._join()
-        self._wishes = WishReader(
+        wishes = WishReader(
             self._kafka,
             self._patient,
             self._finished_topic,
@@ -145,19 +166,24 @@ class IntakeService(_KafkaRole):
             self.clock,
             self.counters,
         )
+        self._wishes = wishes
         self._threads += [
-            self._thread("kafka-wishes", self._wishes.run),
+            self._thread("kafka-wishes", wishes.run),
             self._thread("service-answers", self._look_for_answers),
+            self._thread("service-caretaker", self._caretaker.run),
         ]
 
-    def stop(self) -> None:
-        self._stopping.set()
-        if self._threads:
-            self._wishes.stop()
-        self._end_threads()
-        self.last_stats = self.stats()
-        self._stack.close()
-        self._close_senders()
+    def _stop(self) -> None:
+        with ExitStack() as stack:
+            stack.callback(self._close_senders)
+            stack.push(self._stack)
+            stack.callback(self._note_stats)
+            stack.callback(self._end_threads)
+            if self._wishes is not None:
+                stack.callback(self._wishes.stop)
+            stack.callback(self._caretaker.stop)
+            stack.callback(self.store.give_up)
+            self._stopping.set()
 
     def _look_for_answers(self) -> None:
         """Tells those who wait here what another process has stored."""
@@ -177,38 +203,45 @@ class LookupService(_KafkaRole):
     """Stores what was fetched, tells of it, and answers."""
 
     def _open_fetching(self) -> None:
+        self._robots_waits = RobotsWaits(self.clock)
         self._results = ResultArrivals(self._kafka, self._jobs, self.clock, self.counters)
         self._arrivals = self._results
         self._fetched_from = self._results
 
-    def _pause_s(self, host: str) -> float:
+    def _pause_of(self, host: str) -> float:
         return self._results.pause_s(host)
+
+    def _segment_age_s(self) -> float:
+        return self._roll.age_s
+
+    def _chores(self) -> list[Chore]:
+        return [*super()._chores(), Chore("site_crawls", _CARE_S, self.crawls.tend)]
 
     def start(self) -> None:
         self._join()
-        self._sandbox.start()
+        self._warm_up.wait()
         self._roll.recover()
         if self.search is not None:
             self.search.start()
+        self.crawls.resume()
         self._results.start()
         self._threads += [
             self._thread("service-parses", self._parses.run),
-            self._thread("service-finisher", self._finisher.run),
-            self._thread("service-caretaker", self._care),
+            self._thread("service-finisher", self._patiently(self._finisher.run)),
+            self._thread("service-caretaker", self._caretaker.run),
         ]
-        self.crawls.resume()
 
-    def stop(self) -> None:
-        self._stopping.set()
-        self._results.end()
-        self._parses.stop()
-        self._end_threads()
-        self._results.close()
-        self.crawls.save()
-        self.last_stats = self.stats()
-        self._stack.close()
-        self._close_senders()
-
-    def _care(self) -> None:
-        while not self._stopping.wait(_CARE_S):
-            self.crawls.end_those_out_of_time()
+    def _stop(self) -> None:
+        with ExitStack() as stack:
+            stack.callback(self._close_senders)
+            stack.push(self._stack)
+            stack.callback(self._note_stats)
+            stack.callback(self._save_crawls)
+            stack.callback(self._results.close)
+            stack.callback(self._roll.abandon)  # where the finisher could not close it
+            stack.callback(self._end_threads)
+            stack.callback(self._parses.stop)
+            stack.callback(self._results.end)
+            stack.callback(self.store.give_up)
+            stack.callback(self._caretaker.stop)
+            self._stopping.set()

@@ -12,7 +12,6 @@ from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.service.ids import JobIds, moment_of
 from crawl.service.kafka.host_topic import Inheritance
 from crawl.service.kafka.messages import (
     host_message,
@@ -29,7 +28,6 @@ from crawl.service.kafka.messages import (
 from crawl.service.kafka.partitions import Partitions
 from crawl.service.kafka.wish_messages import refusal_of, wish_of
 from crawl.service.values import Hop, Job, Priority, Wish
-from crawl.testing.clock import ManualClock
 
 JOB = Job(
     id="a",
@@ -115,11 +113,6 @@ def test_all_hosts_of_a_domain_are_in_one_partition(count: int) -> None:
     hosts = ("example.co.uk", "www.example.co.uk", "a.b.example.co.uk")
     (partition,) = {partitions.of_host(host) for host in hosts}
     assert 0 <= partition < count
-
-
-def test_an_id_tells_when_it_was_made() -> None:
-    clock = ManualClock()
-    assert moment_of(JobIds(clock).new()) == clock.now_ms()
 
 
 def test_wishes_are_read_as_the_api_reads_them() -> None:
