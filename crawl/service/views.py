@@ -10,10 +10,10 @@ from typing import Any
 
 import msgspec
 
-from crawl.model.status import status_label
 from crawl.service.intake import Submitted
+from crawl.service.page_json import label_of, page_json
 from crawl.service.pages import Resolved
-from crawl.service.refusals import in_words, reason_of, reason_of_end
+from crawl.service.refusals import in_words, reason_of_end
 from crawl.service.site_crawls.values import SiteCrawl
 from crawl.service.values import Finished, Hop, Job, JobState, Page
 
@@ -23,37 +23,7 @@ Json = dict[str, Any]
 
 def page_view(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: bool = False) -> Json:
     """A page under the URL that it was asked for by, with what it says of itself."""
-    view: Json = {
-        "url": asked,
-        "final_url": page.url,
-        "status": status_label(page.status),
-        "code": page.code,
-        "fetched_ms": page.fetched_ms,
-        "chain": [hop_view(hop) for hop in hops],
-    }
-    if page.reason:
-        view["reason"] = reason_of(page)
-    if page.redirect:
-        view["redirect"] = page.redirect
-    if page.is_page:
-        view |= {
-            "changed_ms": page.changed_ms,
-            "content_type": page.content_type,
-            "bytes": page.size,
-            "signature": page.signature,
-            "segment": page.segment,
-        }
-        if page.parse:
-            view["parse"] = page.parse
-        view |= {name: value for name, value in card_of(page).items() if name not in view}
-        if markdown:
-            view["markdown"] = page.markdown
-    if page.timings is not None:
-        view["timings_ms"] = {
-            name: round(value, 1)
-            for name in page.timings.__struct_fields__
-            if (value := getattr(page.timings, name)) is not None
-        }
+    view: Json = _decode(page_json(page, asked, hops, markdown=markdown))
     return view
 
 
@@ -73,7 +43,7 @@ def resolved_view(resolved: Resolved, asked: str, *, markdown: bool = False) -> 
 def hop_view(hop: Hop) -> Json:
     return {
         "url": hop.url,
-        "status": status_label(hop.status),
+        "status": label_of(hop.status),
         "code": hop.code,
         "at_ms": hop.at_ms,
     }
@@ -116,7 +86,7 @@ def finished_view(finished: Finished, *, markdown: bool = False) -> Json:
         view["reason"] = reason
         view["message"] = in_words(reason)
     if page is not None:
-        view["status"] = status_label(page.status)
+        view["status"] = label_of(page.status)
         view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=markdown)
     return view
 
