@@ -10,10 +10,12 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.service.api.served import Running, running
+
+pytestmark = pytest.mark.slow(seconds=12)
 
 MADE = {
     "/v1/crawls/{crawl}": "/v1/crawls",

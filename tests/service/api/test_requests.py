@@ -13,6 +13,8 @@ import pytest
 from crawl.service.scope import Scope
 from tests.service.api.served import Answer, Running, wait_until
 
+pytestmark = pytest.mark.slow(seconds=25)
+
 JSON = {"Content-Type": "application/json"}
 LOOKUP = b'{"urls": ["http://site.test/"]}'
 

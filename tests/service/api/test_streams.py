@@ -14,6 +14,8 @@ from crawl.service.scope import Scope
 from tests.service.api.served import WAIT_S, Running, running, wait_until
 from tests.service.api.small_site import SmallSite
 
+pytestmark = pytest.mark.slow(seconds=20)
+
 
 class Stream:
     """Server-sent events as they come."""
