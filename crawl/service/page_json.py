@@ -5,17 +5,19 @@ thousand in a second. What it says is what `views.page_view` says.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET, UnsetType
 
 from crawl.model.status import Status, status_label
 from crawl.service.refusals import reason_of
-from crawl.service.values import Hop, Page, Timings
+from crawl.service.values import FetchedImage, Hop, Page, Timings
 
 _LABELS: Final = {int(status): status_label(status) for status in Status}
 _ENCODE = msgspec.json.Encoder().encode
+_DECODE = msgspec.json.Decoder().decode
+_NONE: Final = msgspec.Raw(b"null")
 _MEMBERS_OF = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
 
@@ -67,7 +69,7 @@ def page_json(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: boo
     )
     parts = [_ENCODE(head)[:-1]]
     if is_page:
-        card = _members(page.card)
+        card = _members(page.card, page.image)
         if card:
             parts.append(card)
         if markdown:
@@ -82,18 +84,36 @@ def label_of(status: int) -> str:
     return _LABELS.get(status) or status_label(status)
 
 
-def _members(card: bytes) -> bytes:
-    """The members of a card as they are; none of one that cannot be read, of a release before."""
-    if not card:
-        return b""
+def _members(card: bytes, image: FetchedImage | None) -> bytes:
+    """The members of a card as they are; none of one that cannot be read, of a release before. What
+    its image turned out to be stands beside what is stated of it."""
     try:
-        members = _MEMBERS_OF(card)
+        members = _MEMBERS_OF(card) if card else {}
     except msgspec.DecodeError:
-        return b""
-    if members.keys() & _OURS:
-        members = {name: value for name, value in members.items() if name not in _OURS}
-        card = _ENCODE(members)
-    return card.strip()[1:-1]
+        members = {}
+    if image is not None:
+        members["image"] = msgspec.Raw(_image_json(members.get("image", _NONE), image))
+    elif not members.keys() & _OURS:
+        return card.strip()[1:-1] if members else b""
+    own = {name: value for name, value in members.items() if name not in _OURS}
+    return _ENCODE(own)[1:-1]
+
+
+def _image_json(stated: msgspec.Raw, image: FetchedImage) -> bytes:
+    said = _DECODE(stated)
+    return _ENCODE({**(said if isinstance(said, dict) else {}), "fetched": image_view(image)})
+
+
+def image_view(image: FetchedImage) -> dict[str, Any]:
+    """What an image turned out to be, beside what its page states of it."""
+    label = label_of(image.status) if image.status else None
+    view: dict[str, Any] = {"url": image.url, "status": label}
+    for name in ("code", "reason", "type", "width", "height", "fetched_ms"):
+        if value := getattr(image, name):
+            view[name] = value
+    if image.size:
+        view["bytes"] = image.size
+    return view
 
 
 def _rounded(timings: Timings) -> dict[str, float]:

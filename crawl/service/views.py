@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 
+from crawl.service.cards import card_of as card_of
 from crawl.service.intake import Submitted
 from crawl.service.page_json import label_of, page_json
 from crawl.service.pages import Resolved
@@ -25,15 +26,6 @@ def page_view(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: boo
     """A page under the URL that it was asked for by, with what it says of itself."""
     view: Json = _decode(page_json(page, asked, hops, markdown=markdown))
     return view
-
-
-def card_of(page: Page) -> Json:
-    """What the page says of itself; empty where it says nothing."""
-    try:
-        card = _decode(page.card) if page.card else {}
-    except msgspec.DecodeError:  # of a row that a release before wrote
-        return {}
-    return card if isinstance(card, dict) else {}
 
 
 def resolved_view(resolved: Resolved, asked: str, *, markdown: bool = False) -> Json:
@@ -62,12 +54,14 @@ def submitted_view(submitted: Submitted) -> Json:
     if submitted.retry_after_s:
         view["retry_after_s"] = round(submitted.retry_after_s, 1)
     if submitted.answer is not None:
-        view["page"] = resolved_view(submitted.answer, submitted.url)
+        view["page"] = resolved_view(
+            submitted.answer, submitted.url, markdown=submitted.wish.wants_markdown
+        )
     return view
 
 
-def finished_view(finished: Finished, *, markdown: bool = False) -> Json:
-    """What became of a job."""
+def finished_view(finished: Finished, *, markdown: bool | None = None) -> Json:
+    """What became of a job; with Markdown where its submitter wanted that, or as it is said."""
     page = finished.page
     view: Json = {
         "id": finished.job,
@@ -87,7 +81,8 @@ def finished_view(finished: Finished, *, markdown: bool = False) -> Json:
         view["message"] = in_words(reason)
     if page is not None:
         view["status"] = label_of(page.status)
-        view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=markdown)
+        with_markdown = finished.wish.wants_markdown if markdown is None else markdown
+        view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=with_markdown)
     return view
 
 
@@ -128,11 +123,14 @@ def crawl_view(crawl: SiteCrawl) -> Json:
         "asked": counts.asked,
         "pages": counts.pages,
         "failed": counts.failed,
-        "outstanding": counts.outstanding,
+        "outstanding": 0 if crawl.ended_ms else counts.outstanding,
         "left_out": dict(sorted(counts.left_out.items())),
     }
+    if crawl.further_hosts:
+        view["further_hosts"] = list(crawl.further_hosts)
     if crawl.ended_ms:
         view["ended_ms"] = crawl.ended_ms
+        view["given_up"] = counts.outstanding
     return view
 
 
