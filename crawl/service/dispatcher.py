@@ -79,8 +79,14 @@ class Dispatcher:
     def run(self) -> None:
         """Claims and feeds until it is stopped."""
         while self._wait():
-            while entries := self._claim():
-                self._feed(entries)
+            while self.feed_some():
+                pass
+
+    def feed_some(self) -> bool:
+        """Claims what there is room for and feeds it; whether there was any."""
+        entries = self._claim()
+        self._feed(entries)
+        return bool(entries)
 
     def _claim(self) -> Sequence[Entry]:
         if self._is_taken_back:
@@ -111,8 +117,8 @@ class Dispatcher:
             if page is not None and self._answers(page, job):
                 self._counters["answered_while_waiting"] += 1
                 self._on_known(page)
-            elif not self._lane.has(job.url):  # else it waits for what is under way
-                self._lane.feed(job.url, self._datum(job, page))
+            else:  # or it waits for what is under way
+                self._lane.feed(job.url, self._datum(job, page), job.id)
 
     def _holds_back(self, entry: Entry) -> bool:
         """Puts a job back whose server a batch fetch has, with all others of its host."""
@@ -148,11 +154,12 @@ class Dispatcher:
 
     def _answers(self, page: Page, job: Job) -> bool:
         """Whether a page was fetched since the job came, by a service that died before it could
-        say so; or is where a redirect leads, and fresh enough."""
+        say so; or is fresh enough by now: where a redirect leads, or for a job that came while
+        the answer was being stored."""
         if page.status == Status.FETCH_RETRY:
             return False
         if page.fetched_ms >= job.submitted_ms:
             return True
         host, max_age_s = host_of(page.url) or "", job.wish.max_age_s
         now_ms = self._clock.now_ms()
-        return bool(job.hops) and self._freshness.is_fresh(page, host, max_age_s, now_ms)
+        return self._freshness.is_fresh(page, host, max_age_s, now_ms)

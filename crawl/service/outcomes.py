@@ -67,7 +67,10 @@ class Step:
 
 _REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 _FOR_THE_NEXT_OWNER = frozenset(
-    ("service_ends", "not_owner", "yielded", "not_looked", "hung", "crashed")
+    (
+        *("service_ends", "not_owner", "yielded", "not_looked", "hung", "crashed"),
+        *("ended", "interrupted"),
+    )
 )
 _FOR_GOOD = frozenset(("crawl_delay_too_long",))
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
@@ -114,6 +115,8 @@ class SegmentRoll:
 
     def abandon(self) -> None:
         """Leaves the open segment as it is, where its store cannot be written."""
+        with suppress(Exception):  # what it is abandoned for
+            self._background.close()
         writer, self._open = self._open, None
         if writer is not None:
             writer.abandon()

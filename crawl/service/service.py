@@ -24,7 +24,8 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
-from crawl.errors import StorageError
+from crawl.errors import CrawlError, StorageError
+from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
@@ -43,6 +44,7 @@ from crawl.service.lane import Lane
 from crawl.service.listeners import AllListeners, Listener
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
+from crawl.service.owed_pauses import OwedPauses
 from crawl.service.pages import Pages
 from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, open_store_of
@@ -58,6 +60,7 @@ from crawl.service.stores.store import Store
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished
 from crawl.service.waiters import Waiters
+from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
 
@@ -97,6 +100,7 @@ class Service:
         self._stack = ExitStack()
         self._fault: BaseException | None = None
         self._stopping = threading.Event()
+        self._threads: list[threading.Thread] = []
         self.folder = folder_of(crawl_dir, config)
         with self._stack:
             self._open(further_listeners)
@@ -132,9 +136,10 @@ class Service:
         )
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
         self._arrivals = Arrivals(self._robots.add)
+        self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
         gate = SendGate(clock)
         self._lane = Lane(
-            *(config, clock, self._arrivals, self._robots.take, lambda key: None),
+            *(config, clock, self._arrivals, self._robots.take, self._owed.take),
             may_send=gate.may_send,
         )
         self._watch = FetchWatch(
@@ -145,6 +150,9 @@ class Service:
         parsing = ParsePlan.from_config(_with_cards(config))
         self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
+        # it loads while all else is opened
+        self._warm_up = WarmUp(self._sandbox)
+        stack.callback(self._warm_up.wait)
         self.search = _search(crawl_dir, self.folder, config, clock, self.counters)
         if self.search is not None:
             stack.callback(self.search.close)
@@ -185,19 +193,21 @@ class Service:
             stages=StageTimes(self.meter),
             search=self.search,
             on_room=self._dispatcher.wake,
-            pause_of=self._lane.pause_s,
+            pause_of=self._pause_of,
         )
 
     def start(self) -> None:
         """Goes on where the service before this one was, and takes what comes."""
-        self._sandbox.start()
+        self._warm_up.wait()
         self._roll.recover()
         if self.search is not None:
             self.search.start()
+        self._lane.keep_pauses(self._owed.begin())
         self._watch.open()
         self._lane.start()
+        self._feeding = self._thread("service-dispatcher", self._dispatcher.run)
         self._threads = [
-            self._thread("service-dispatcher", self._dispatcher.run),
+            self._feeding,
             self._thread("service-parses", self._parses.run),
             self._thread("service-finisher", self._finisher.run),
             self._thread("service-caretaker", self._care),
@@ -207,19 +217,45 @@ class Service:
 
     def stop(self) -> None:
         """Ends in good order: requests under way are finished and stored, what waits stays in the
-        queue, the open segment is published."""
-        self._stopping.set()
-        self._dispatcher.stop()
-        self._threads[0].join()
-        self._lane.stop()
-        self._parses.stop()
-        self._watch.stop()
-        for thread in self._threads:
-            thread.join()
-        self._robots.flush()
-        self.crawls.save()
+        queue, the open segment is published. Each part is ended, also where another cannot be
+        or has ended by itself, and where not all of them were started."""
+        try:
+            self._stop()
+        except CrawlError as error:
+            if self.fault is None:
+                raise
+            # what it ended of is what its operator has to know
+            _log.error("the service could not be ended in good order: %s", error)
+
+    def _stop(self) -> None:
+        with ExitStack() as stack:
+            stack.push(self._stack)
+            stack.callback(self._note_stats)
+            stack.callback(self.crawls.save)
+            stack.callback(self._robots.flush)
+            stack.callback(self._end_pauses)
+            for thread in self._threads:
+                stack.callback(thread.join)
+            stack.callback(self._watch.stop)
+            stack.callback(self._parses.stop)
+            stack.callback(self._lane.stop)
+            if self._threads:
+                stack.callback(self._feeding.join)
+            stack.callback(self._dispatcher.stop)
+            self._stopping.set()
+
+    def _end_pauses(self) -> None:
+        if self.fault is None:
+            self._owed.end(self._lane.pauses().values())
+
+    def _pause_of(self, host: str) -> float:
+        """What a host is owed; one that is owed more than usual is, whatever happens to us."""
+        pause_s = self._lane.pause_s(host)
+        self._owed.keep_one(self._lane.key_of(host), pause_s)
+        return pause_s
+
+    def _note_stats(self) -> None:
         self.last_stats = self.stats()
-        self._stack.close()
 
     def close(self) -> None:
         """Lets go of what was opened, where it was never started."""
@@ -270,8 +306,9 @@ class Service:
             try:
                 run()
             except BaseException as fault:
-                _log.exception("%s ended", name)
                 self._fault = self._fault or fault
+                if not isinstance(fault, CrawlError):  # else its message says it all
+                    _log.exception("%s ended", name)
 
         thread = threading.Thread(target=guarded, name=name, daemon=True)
         thread.start()
@@ -286,7 +323,9 @@ class Service:
         """What is to be done now and then."""
         idle_s: float = self.config[settings.IDLE]
         while not self._stopping.wait(_CARE_S):
-            self._robots.flush()
+            # what a robots.txt asks for is known before the file is: else it would be
+            # obeyed from the next request on, and not from the last
+            self._robots.flush(before=lambda: self._owed.keep(self._lane.pauses().values()))
             self.crawls.end_those_out_of_time()
             retired = self._lane.retire_idle(idle_s)
             self.counters["hosts_retired"] += retired.retired

@@ -151,6 +151,9 @@ SERVICE_STAGE_SECONDS = _histogram(
     "stage",
 )
 SERVICE_HOSTS_RETIRED = _counter("service_hosts_retired", "Idle queues of hosts that were dropped.")
+SERVICE_API_ERRORS = _counter(
+    "service_api_errors", "Requests that were answered with an error, by its code.", "code"
+)
 SERVICE_API_REQUESTS = _counter(
     "service_api_requests", "Requests, by endpoint and status.", "endpoint", "status"
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from crawl.service.service import Service
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import (
+    SERVICE_API_ERRORS,
     SERVICE_CLAIMED,
     SERVICE_HOSTS_RETIRED,
     SERVICE_IN_LANE,
@@ -33,6 +34,8 @@ def metrics_text(service: Service) -> bytes:
             _count_up(meter, SERVICE_JOBS, count, state=f"{kind}_{rest}")
         elif kind in ("refused", "returned"):
             _count_up(meter, SERVICE_REFUSALS, count, reason=rest)
+        elif kind == "api_errors":
+            _count_up(meter, SERVICE_API_ERRORS, count, code=rest)
         elif name == "hosts_retired":
             _count_up(meter, SERVICE_HOSTS_RETIRED, count)
     return exposition(meter, service.crawl_dir.address.rstrip("/").rpartition("/")[2])
