@@ -29,6 +29,7 @@ from crawl.service.pages import Pages
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Entry
 from crawl.service.segment_roll import SegmentRoll
+from crawl.service.send_gate import NOBODY, SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.stage_times import StageTimes
 from crawl.service.stores.memory import MemoryStore
@@ -211,6 +212,7 @@ class Parts:
             on_known=lambda page: self.finisher.add_known(page),
             freshness=freshness,
             interval_s=INTERVAL_S,
+            gate=_open_gate(clock),
         )
         self.finisher = Finisher(
             queue=self.queue,
@@ -292,3 +294,11 @@ class _Both:
     def tell(self, finished: Sequence[Finished]) -> None:
         for each in self._listeners:
             each.tell(finished)
+
+
+def _open_gate(clock: ManualClock) -> SendGate:
+    """That of a crawl without a batch fetch."""
+    gate = SendGate(clock, lease_s=1e12)
+    gate.renew(clock.monotonic())
+    gate.yielded = NOBODY
+    return gate

@@ -138,10 +138,13 @@ def test_no_host_is_asked_by_both(tmp_path: Path, server: WebServer) -> None:
         eventually(lambda: service.counters["fetches_yielded_to"] > 0)
         assert "fetch by" in service.fetch_at_work
         late = submitted(service, pages_of(server, shared, 9, 11))
+        assert service.is_left_to_fetch(mine[0])
+        assert not service.is_left_to_fetch(pages_of(server, other, 0, 1)[0])
         assert_pages(submitted(service, pages_of(server, other, 0, 2)))
         result = batch.result(PATIENCE_S)
         assert_pages((*before, *late))
         assert service.counters["hosts_held_for_fetch"] == 1
+        assert not service.is_left_to_fetch(mine[0])
         assert service.fetch_at_work == ""
     assert result.complete and result.report.counters["records"] == len(mine)
     assert lanes.asked(shared) == 11

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -43,8 +43,11 @@ class Web:
             f"{ROOT}x": Scene(text="x"),
             "http://b.example/y": Scene(text="y"),
         }
-        scenes = {url: lambda now, url=url: self.pages[url] for url in self.pages}
+        scenes = {url: self._scene_of(url) for url in self.pages}
         PLAYED["lanes"] = self.script = Script(scenes, CLOCK.now_ms)
+
+    def _scene_of(self, url: str) -> Callable[[int], Scene]:
+        return lambda now: self.pages[url]
 
 
 @pytest.fixture
