@@ -105,7 +105,7 @@ def _after_redirect(job: Job, target: Target, limits: Limits) -> Step:
         return Step(Next.FINISH, f"redirect.{target.refusal}")
     if target.url == job.url or any(hop.url == target.url for hop in job.hops):
         return Step(Next.FINISH, "redirect.loop")
-    if len(job.hops) >= limits.redirects:
+    if (job.image_hops if job.image_of else len(job.hops)) >= limits.redirects:
         return Step(Next.FINISH, "redirect.too_many")
     return Step(Next.FOLLOW, url=target.url)
 

@@ -12,7 +12,7 @@ from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.counters import Counters
-from crawl.errors import Locked
+from crawl.errors import CrawlError, Locked
 from crawl.fetcher.output.batch import KeptForParse
 from crawl.fetcher.values.record import FetchRecord
 from crawl.interfaces.scoring_chain import ScoringChain
@@ -91,6 +91,12 @@ class SegmentRoll:
             return 0.0
         return max(0.0, self._open.begun + self._max_age_s - self._clock.monotonic())
 
+    @property
+    def age_s(self) -> float:
+        """How old the open segment is; 0 where none is open. For any thread."""
+        writer = self._open
+        return 0.0 if writer is None else max(0.0, self._clock.monotonic() - writer.begun)
+
     def publish_if_due(self) -> None:
         """To be called now and then, also while nothing comes."""
         if self.due_in_s == 0.0:
@@ -114,10 +120,11 @@ class SegmentRoll:
         self._background.do(lambda: self._on_published(writer.name))
 
     def abandon(self) -> None:
-        """Leaves the open segment as it is, where its store cannot be written."""
-        with suppress(Exception):  # what it is abandoned for
-            self._background.close()
+        """Leaves the open segment as it is, where the service ends and cannot finish: the next one
+        publishes it."""
         writer, self._open = self._open, None
+        with suppress(CrawlError, OSError):  # it has been said, and is found again
+            self._background.close()
         if writer is not None:
             writer.abandon()
 

@@ -20,7 +20,7 @@ from crawl.service.access import AccessPolicy, Caller
 from crawl.service.api.endpoints import Endpoint, endpoints
 from crawl.service.api.gate import Gate, Refused, json_response
 from crawl.service.api.handlers import Handlers
-from crawl.service.api.metrics import metrics_text
+from crawl.service.api.metrics import measured, metrics_text
 from crawl.service.api.openapi import openapi
 from crawl.service.api.refusal_log import RefusalLog
 from crawl.service.api.stream_slots import StreamSlots
@@ -123,7 +123,11 @@ def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) 
         return gate.refuse(request, _missing(error, request, allowed))
 
     routes = [
-        Route(each.path, gate.guard(each.handle, each.scope), methods=[each.method])
+        Route(
+            each.path,
+            measured(each, gate.guard(each.handle, each.scope), service),
+            methods=[each.method],
+        )
         for each in described
     ]
     routes.append(Route("/openapi.json", gate.guard_open(describe)))
