@@ -59,7 +59,7 @@ from crawl.service.related_images import RelatedImages
 from crawl.service.robots_waits import RobotsWaits
 from crawl.service.scope import Scope
 from crawl.service.segment_roll import SegmentRoll
-from crawl.service.send_gate import SendGate
+from crawl.service.send_gate import NOBODY, SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
@@ -73,6 +73,7 @@ from crawl.service.waiters import Waiters
 from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
+from crawl.urls.parse import host_of
 
 _CARE_S = 1.0
 _SLOW_CARE_S = 10.0
@@ -201,7 +202,7 @@ class Service:
 
         self._arrivals = Arrivals(add_robots)
         self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
-        gate = SendGate(clock)
+        self._gate = gate = SendGate(clock)
         self._lane = Lane(
             *(config, clock, self._arrivals, known_robots, self._owed.take),
             may_send=gate.may_send,
@@ -390,6 +391,11 @@ class Service:
     def fetch_at_work(self) -> str:
         """Which batch fetch of the crawl is at work, whose hosts wait; empty where none is."""
         return self._watch.fetch
+
+    def is_left_to_fetch(self, url: str) -> bool:
+        """Whether a batch fetch of the crawl asks the host of a URL at the moment."""
+        yielded = self._gate.yielded
+        return yielded is not NOBODY and self._lane.key_of(host_of(url) or "") in yielded
 
     def stats(self) -> ServiceStats:
         count = self.queue.count()

@@ -86,12 +86,17 @@ def finished_view(finished: Finished, *, markdown: bool | None = None) -> Json:
     return view
 
 
-def waiting_view(submitted: Submitted) -> Json:
+WAITS_FOR_FETCH = {"waits_for": "batch_fetch", "retry_after_s": 30.0}
+"""Of a job whose host a batch fetch of the crawl asks at the moment."""
+
+
+def waiting_view(submitted: Submitted, *, is_left_to_fetch: bool = False) -> Json:
     """A job that was submitted just now, and is on its way."""
-    return {"id": submitted.id, "url": submitted.wish.url, "state": JobState.QUEUED.value}
+    view = {"id": submitted.id, "url": submitted.wish.url, "state": JobState.QUEUED.value}
+    return {**view, **(WAITS_FOR_FETCH if is_left_to_fetch else {})}
 
 
-def job_view(job: Job, not_before_ms: int = 0) -> Json:
+def job_view(job: Job, not_before_ms: int = 0, *, is_left_to_fetch: bool = False) -> Json:
     """A job that is on its way, as far as it has come."""
     view: Json = {
         "id": job.id,
@@ -107,6 +112,8 @@ def job_view(job: Job, not_before_ms: int = 0) -> Json:
     }
     if not_before_ms:
         view["not_before_ms"] = not_before_ms
+    if is_left_to_fetch:
+        view |= WAITS_FOR_FETCH
     if job.wish.crawl:
         view |= {"crawl": job.wish.crawl, "depth": job.wish.depth}
     return view

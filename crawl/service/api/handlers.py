@@ -74,7 +74,9 @@ class Handlers:
         if isinstance(found, Entry):
             job = job_of(found.payload)
             if caller.sees(job.wish.owner):
-                return json_response(views.job_view(job, found.not_before_ms))
+                is_left = self.service.is_left_to_fetch(job.url)
+                view = views.job_view(job, found.not_before_ms, is_left_to_fetch=is_left)
+                return json_response(view)
         raise Refused(404, "not_found", "there is no such job, or it ended long ago")
 
     async def url(self, request: Request, caller: Caller) -> Response:
@@ -115,7 +117,8 @@ class Handlers:
             finished = await asyncio.wait_for(asyncio.wrap_future(future), wait_s)
         except TimeoutError:
             self.service.waiters.give_up(submitted.id, future)
-            view = views.waiting_view(submitted)
+            is_left = self.service.is_left_to_fetch(submitted.url)
+            view = views.waiting_view(submitted, is_left_to_fetch=is_left)
             see = f"/v1/jobs/{submitted.id}"
             return json_response({"job": view, "see": see}, 202, (("Location", see),))
         view = views.finished_view(finished, markdown=markdown)
