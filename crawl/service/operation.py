@@ -54,6 +54,7 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     from crawl.service.announcement import address_of, announced
     from crawl.service.api.app import ServedCrawl
     from crawl.service.lane_settings import check_settings
+    from crawl.service.report_lines import ReportLines
 
     check_settings(work.config)
     work.directory.require_writable()
@@ -69,12 +70,20 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     announcing = announced(crawl.service.folder, address_of(host, port))
-    with work.stopping(is_asked.set), crawl, served(crawl.app(), listener) as is_alive, announcing:
+    with (
+        work.stopping(is_asked.set),
+        crawl,
+        served(crawl.app(), listener, crawl.limits) as is_alive,
+        announcing,
+    ):
         yield Served(address)
         keys = "no key is needed" if is_loopback_bind(options.host) else "keys are needed"
         work.remark(f"{address}: {keys}; Ctrl-C ends")
+        lines = ReportLines(work.clock)
         while is_alive() and not is_asked.wait(_LOOK_S):
             crawl.service.require_running()
+            if lines.is_due() and (line := lines.line(crawl.service.stats())):
+                work.remark(line)
     stats = crawl.service.last_stats
     waiting = sum(stats.waiting.values()) + stats.claimed
     yield Served(address, True, stats.counters.get("ended.finished", 0), waiting)
