@@ -7,8 +7,7 @@ import asyncio
 import pytest
 
 import crawl
-from crawl.errors import ServiceFault
-from crawl.errors import UsageError
+from crawl.errors import ServiceFault, UsageError
 from crawl.service.client import AsyncClient, Client, Page
 from tests.service.client.small_service import small_service
 
