@@ -224,6 +224,9 @@ class Service:
 
     def start(self) -> None:
         """Goes on where the service before this one was, and takes what comes."""
+        about = self.store.stats()
+        for warning in about.warnings:
+            _log.warning("%s: %s", about.store, warning)
         self._sandbox.start()
         self._roll.recover()
         if self.search is not None:
