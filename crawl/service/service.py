@@ -5,8 +5,8 @@ other, and ended in the other.
                                                                     → segments, store, listeners
 
 It has a fixed number of threads: the dispatcher, the parse stage, the finisher, the caretaker, the
-writers of the queue and of segments, the search's and those of the lane's driver; and two further
-processes, in which pages are parsed and made to be searched.
+watch for batch fetches, the writers of the queue and of segments, the search's and those of the
+lane's driver; and two further processes, in which pages are parsed and made to be searched.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from crawl.config.properties import DB_FETCH_INTERVAL_DEFAULT
 from crawl.counters import Counters
 from crawl.errors import CrawlError, StorageError
 from crawl.fetcher.frontier.queue_stats import IdleQueues
+from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
@@ -37,6 +38,7 @@ from crawl.service.arrivals import Arrivals
 from crawl.service.caretaker import Caretaker, Chore
 from crawl.service.decide import Policy
 from crawl.service.dispatcher import Dispatcher
+from crawl.service.fetch_watch import FetchWatch
 from crawl.service.finisher import Finisher
 from crawl.service.freshness import Freshness
 from crawl.service.ids import JobIds
@@ -45,12 +47,14 @@ from crawl.service.lane import Lane
 from crawl.service.listeners import AllListeners, Listener
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
+from crawl.service.owed_pauses import OwedPauses
 from crawl.service.pages import Pages
 from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.robots_waits import RobotsWaits
 from crawl.service.segment_roll import SegmentRoll
+from crawl.service.send_gate import SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
@@ -61,6 +65,7 @@ from crawl.service.stores.store import Store
 from crawl.service.throughput import Throughput
 from crawl.service.values import Finished
 from crawl.service.waiters import Waiters
+from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
 
@@ -116,6 +121,7 @@ class Service:
         self._is_ready = False
         self._hosts = IdleQueues(0)
         self._published_ms = 0
+        self._threads: list[threading.Thread] = []
         self.folder = folder_of(crawl_dir, config)
         self.is_store_embedded = is_store_embedded(config)
         """Whether to look something up takes less time than the way to another thread."""
@@ -165,10 +171,23 @@ class Service:
             self._robots.add(answer)
 
         self._arrivals = Arrivals(add_robots)
-        self._lane = Lane(config, clock, self._arrivals, known_robots, lambda key: None)
+        self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
+        gate = SendGate(clock)
+        self._lane = Lane(
+            *(config, clock, self._arrivals, known_robots, self._owed.take),
+            may_send=gate.may_send,
+        )
+        self._watch = FetchWatch(
+            *(crawl_dir, config, clock, self._lane, gate, self.counters),
+            on_taken_back=lambda: self._dispatcher.taken_back(),
+        )
+        stack.callback(self._watch.close)
         parsing = ParsePlan.from_config(_with_cards(config))
         self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
+        # it loads while all else is opened
+        self._warm_up = WarmUp(self._sandbox)
+        stack.callback(self._warm_up.wait)
         self.search = _search(crawl_dir, self.folder, config, clock, self.counters)
         if self.search is not None:
             stack.callback(self.search.close)
@@ -186,6 +205,7 @@ class Service:
             on_known=lambda page: self._finisher.add_known(page),
             freshness=freshness,
             interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
+            gate=gate,
         )
         first: tuple[Listener, ...] = (self.answers, self.crawls)
         listeners = (*first, *further_listeners(self.store), self.waiters)
@@ -208,11 +228,11 @@ class Service:
             stages=StageTimes(self.meter, robots_waits),
             search=self.search,
             on_room=self._dispatcher.wake,
-            pause_of=self._lane.pause_s,
+            pause_of=self._pause_of,
         )
         self._caretaker = Caretaker(
             [
-                Chore("robots_flush", _CARE_S, self._robots.flush),
+                Chore("robots_flush", _CARE_S, self._keep_robots),
                 Chore("crawl_times", _CARE_S, self.crawls.end_those_out_of_time),
                 Chore("readiness", _CARE_S, self._look_whether_ready),
                 Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
@@ -227,39 +247,67 @@ class Service:
         about = self.store.stats()
         for warning in about.warnings:
             _log.warning("%s: %s", about.store, warning)
-        self._sandbox.start()
+        self._warm_up.wait()
         self._roll.recover()
         if self.search is not None:
             self.search.start()
+        self._lane.keep_pauses(self._owed.begin())
+        self._watch.open()
         self._lane.start()
+        self._feeding = self._thread("service-dispatcher", self._patiently(self._dispatcher.run))
         self._threads = [
-            self._thread("service-dispatcher", self._patiently(self._dispatcher.run)),
+            self._feeding,
             self._thread("service-parses", self._parses.run),
             self._thread("service-finisher", self._patiently(self._finisher.run)),
             self._thread("service-caretaker", self._caretaker.run),
+            self._thread("service-fetch-watch", self._watch.run),
         ]
         self.crawls.resume()
 
     def stop(self) -> None:
         """Ends in good order: requests under way are finished and stored, what waits stays in the
-        queue, the open segment is published."""
-        self._caretaker.stop()
-        self.store.give_up()
-        self._dispatcher.stop()
-        self._threads[0].join()
-        self._lane.stop()
-        self._parses.stop()
-        for thread in self._threads:
-            thread.join()
-        self._roll.abandon()  # where the finisher could not close it: the next service does
-        self._robots.flush()
+        queue, the open segment is published. Each part is ended, also where another cannot be
+        or has ended by itself, and where not all of them were started."""
         try:
-            self.crawls.save()
-        except StorageError as error:
-            _log.warning("how far site crawls are is found out at the next start: %s", error)
-        finally:
-            self.last_stats = self.stats()
-            self._stack.close()
+            self._stop()
+        except CrawlError as error:
+            if self.fault is None:
+                raise
+            # what it ended of is what its operator has to know
+            _log.error("the service could not be ended in good order: %s", error)
+
+    def _stop(self) -> None:
+        with ExitStack() as stack:
+            stack.push(self._stack)
+            stack.callback(self._note_stats)
+            stack.callback(self.crawls.save)
+            stack.callback(self._robots.flush)
+            stack.callback(self._end_pauses)
+            # where the finisher could not close it: the next service does
+            stack.callback(self._roll.abandon)
+            for thread in self._threads:
+                stack.callback(thread.join)
+            stack.callback(self._watch.stop)
+            stack.callback(self._parses.stop)
+            stack.callback(self._lane.stop)
+            if self._threads:
+                stack.callback(self._feeding.join)
+            stack.callback(self._dispatcher.stop)
+            stack.callback(self.store.give_up)
+            self._caretaker.stop()
+
+    def _end_pauses(self) -> None:
+        if self.fault is None:
+            self._owed.end(self._lane.pauses().values())
+
+    def _pause_of(self, host: str) -> float:
+        """What a host is owed; one that is owed more than usual is, whatever happens to us."""
+        pause_s = self._lane.pause_s(host)
+        self._owed.keep_one(self._lane.key_of(host), pause_s)
+        return pause_s
+
+    def _note_stats(self) -> None:
+        self.last_stats = self.stats()
 
     def close(self) -> None:
         """Lets go of what was opened, where it was never started."""
@@ -289,6 +337,11 @@ class Service:
         """Why it ended by itself; None while it works."""
         return self._fault or self._lane.fault
 
+    @property
+    def fetch_at_work(self) -> str:
+        """Which batch fetch of the crawl is at work, whose hosts wait; empty where none is."""
+        return self._watch.fetch
+
     def stats(self) -> ServiceStats:
         count = self.queue.count()
         names = {0: "high", 1: "normal", 2: "low"}
@@ -298,7 +351,7 @@ class Service:
             in_lane=self._lane.count,
             per_second=self._throughput.per_second,
             counters=dict(sorted(self.counters.items())),
-            is_ready=self._is_ready and self.fault is None,
+            is_ready=self._is_ready and self.fault is None and not self.store.failing_s,
             hosts=self._hosts,
             segment_age_s=self._roll.age_s,
             published_ms=self._published_ms,
@@ -311,8 +364,9 @@ class Service:
             try:
                 run()
             except BaseException as fault:
-                _log.exception("%s ended", name)
                 self._fault = self._fault or fault
+                if not isinstance(fault, CrawlError):  # else its message says it all
+                    _log.exception("%s ended", name)
 
         thread = threading.Thread(target=guarded, name=name, daemon=True)
         thread.start()
@@ -336,6 +390,11 @@ class Service:
             self._is_ready = False
             raise
         self._is_ready = True
+
+    def _keep_robots(self) -> None:
+        # what a robots.txt asks for is known before the file is: else it would be
+        # obeyed from the next request on, and not from the last
+        self._robots.flush(before=lambda: self._owed.keep(self._lane.pauses().values()))
 
     def _retire_hosts(self) -> None:
         self._hosts = self._lane.retire_idle(self.config[settings.IDLE])

@@ -4,6 +4,7 @@ restarts; none counts for longer than a day (RFC 9309, 2.4)."""
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import astuple, dataclass, field
 from threading import Lock
 
@@ -56,10 +57,11 @@ class SharedRobots:
         with self._lock:
             self._waiting.append(answer)
 
-    def flush(self) -> None:
-        """Stores what was learnt."""
+    def flush(self, before: Callable[[], object] = lambda: None) -> None:
+        """Stores what was learnt by now; `before` is called before it can be read."""
         with self._lock:
             answers, self._waiting = self._waiting, []
+        before()
         rows = [
             Row(
                 answer.authority.encode(),

@@ -134,7 +134,8 @@ class SearchFeed:
                 self._feed_a_process()
             except (PeerGone, OSError) as error:
                 self._counters["search.restarts"] += 1
-                _log.warning("the process that writes what is searched ended: %s", error)
+                why = error if self._process is None else f"exit code {self._end_process()}"
+                _log.warning("the process that writes what is searched has ended: %s", why)
                 with self._changed:
                     self._miss_what_it_had()
                     self._changed.wait_for(lambda: self._is_stopped, _AGAIN_S)
@@ -199,10 +200,11 @@ class SearchFeed:
                         self._since.popleft()
                 self._on_commit()
 
-    def _end_process(self) -> None:
+    def _end_process(self) -> int | None:
+        """Waits for the process to commit what it has; its exit code."""
         process, self._process = self._process, None
         if process is None:
-            return
+            return None
         with suppress(OSError):
             process.stdin and process.stdin.close()
         try:
@@ -210,6 +212,7 @@ class SearchFeed:
         except subprocess.TimeoutExpired:
             process.kill()
             process.wait()
+        return process.returncode
 
 
 def _size(message: Sequence[Any]) -> int:

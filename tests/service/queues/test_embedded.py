@@ -72,6 +72,22 @@ def test_priority_then_age(queue: Queue) -> None:
     assert found == ["urgent", "old", "new", "newest", "low"]
 
 
+def test_low_priority_does_not_starve(queue: Queue) -> None:
+    for priority in range(3):
+        queue.put([entry(f"{priority}/{n}", f"h{n}", priority) for n in range(300)]).result(60)
+    claimed = [each.priority for _ in range(81) for each in queue.claim(1, 0, per_key=10)]
+    assert Counter(claimed) == {0: 72, 1: 8, 2: 1}
+    assert claimed[:9] == [0] * 8 + [1]
+
+
+def test_a_share_is_not_kept_for_those_that_cannot_be_claimed(queue: Queue) -> None:
+    queue.put([entry(f"0/{n}", f"h{n}", 0) for n in range(20)])
+    queue.put([entry("low", "busy", 2), entry("lower", "busy", 2)]).result(60)
+    assert {each.id for each in queue.claim(9, 0, per_key=1)} >= {"low"}
+    # the other's host has its one under way
+    assert {each.priority for each in queue.claim(12, 0, per_key=1)} == {0}
+
+
 def test_ten_thousand_of_one_key_do_not_hide_the_others(queue: Queue) -> None:
     queue.put([entry(f"many {n}", "many") for n in range(10_000)])
     queue.put([entry(f"few {n}", f"few {n}") for n in range(5)]).result(60)
