@@ -28,6 +28,7 @@ from crawl.service.outcomes import Limits
 from crawl.service.pages import Pages
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Entry
+from crawl.service.robots_waits import RobotsWaits
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.settings import QueueBounds
 from crawl.service.stage_times import StageTimes
@@ -226,7 +227,7 @@ class Parts:
             clock=clock,
             counters=counters,
             throughput=throughput,
-            stages=StageTimes(Meter()),
+            stages=StageTimes(Meter(), RobotsWaits(self.clock)),
             search=None,
             on_room=self._wake,
             pause_of=self.lane.pause_s,
