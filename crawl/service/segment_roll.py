@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.counters import Counters
-from crawl.errors import Locked
+from crawl.errors import CrawlError, Locked
 from crawl.fetcher.output.batch import KeptForParse
 from crawl.fetcher.values.record import FetchRecord
 from crawl.interfaces.scoring_chain import ScoringChain
@@ -122,6 +123,8 @@ class SegmentRoll:
         """Leaves the open segment as it is, where the service ends and cannot finish: the next one
         publishes it."""
         writer, self._open = self._open, None
+        with suppress(CrawlError, OSError):  # it has been said, and is found again
+            self._background.close()
         if writer is not None:
             writer.abandon()
 
