@@ -41,6 +41,7 @@ class Dispatcher:
         freshness: Freshness,
         interval_s: int,
         gate: SendGate,
+        has_come: Callable[[Job], bool],
     ) -> None:
         self._queue = queue
         self._lane = lane
@@ -54,6 +55,8 @@ class Dispatcher:
         """Hosts whose jobs are met although a batch fetch has their servers: none of them is
         claimed until it has ended."""
         self._is_taken_back = False
+        self._has_come = has_come
+        """Whether the URL of a site crawl's job was fetched in that crawl."""
         self._on_known = on_known
         """Told of a page that answers the jobs that wait for its URL."""
         self._changed = Condition()
@@ -135,9 +138,11 @@ class Dispatcher:
     def _datum(self, job: Job, page: Page | None) -> CrawlDatum:
         """The record with which a URL is asked for. What did not change need not be sent again,
         unless a site is crawled: its pages are wanted as they are, with their links."""
+        lacks_markdown = page is not None and _lacks_markdown(page, job)
+        is_wanted_whole = bool(job.wish.crawl) or lacks_markdown
         metadata = {}
         modified_ms = 0
-        if page is not None and page.is_page and page.segment and not job.wish.crawl:
+        if page is not None and page.is_page and page.segment and not is_wanted_whole:
             if page.etag:
                 metadata[ETAG_KEY] = page.etag
             if page.last_modified:
@@ -156,10 +161,16 @@ class Dispatcher:
         """Whether a page was fetched since the job came, by a service that died before it could
         say so; or is fresh enough by now: where a redirect leads, or for a job that came while
         the answer was being stored."""
-        if page.status == Status.FETCH_RETRY:
+        if page.status == Status.FETCH_RETRY or _lacks_markdown(page, job):
             return False
         if page.fetched_ms >= job.submitted_ms:
             return True
-        host, max_age_s = host_of(page.url) or "", job.wish.max_age_s
-        now_ms = self._clock.now_ms()
-        return self._freshness.is_fresh(page, host, max_age_s, now_ms)
+        if job.wish.crawl and not job.image_of and self._has_come(job):
+            return True
+        host, max_age_s = host_of(page.url) or "", None if job.image_of else job.wish.max_age_s
+        return self._freshness.is_fresh(page, host, max_age_s, self._clock.now_ms())
+
+
+def _lacks_markdown(page: Page, job: Job) -> bool:
+    is_wanted = job.wish.wants_markdown and not job.image_of
+    return is_wanted and page.is_page and page.markdown is None

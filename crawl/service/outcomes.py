@@ -68,11 +68,11 @@ class Step:
 _REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 _FOR_THE_NEXT_OWNER = frozenset(
     (
-        *("service_ends", "not_owner", "yielded", "not_looked", "hung", "crashed"),
+        *("service_ends", "not_owner", "lease_over", "yielded", "not_looked", "hung", "crashed"),
         *("ended", "interrupted"),
     )
 )
-_FOR_GOOD = frozenset(("crawl_delay_too_long",))
+_FOR_GOOD = frozenset(("crawl_delay_too_long", "too_large_to_carry"))
 
 
 def after_answer(
@@ -105,7 +105,7 @@ def _after_redirect(job: Job, target: Target, limits: Limits) -> Step:
         return Step(Next.FINISH, f"redirect.{target.refusal}")
     if target.url == job.url or any(hop.url == target.url for hop in job.hops):
         return Step(Next.FINISH, "redirect.loop")
-    if len(job.hops) >= limits.redirects:
+    if (job.image_hops if job.image_of else len(job.hops)) >= limits.redirects:
         return Step(Next.FINISH, "redirect.too_many")
     return Step(Next.FOLLOW, url=target.url)
 

@@ -12,7 +12,7 @@ from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.counters import Counters
-from crawl.errors import Locked
+from crawl.errors import CrawlError, Locked
 from crawl.fetcher.output.batch import KeptForParse
 from crawl.fetcher.values.record import FetchRecord
 from crawl.interfaces.scoring_chain import ScoringChain
@@ -122,9 +122,9 @@ class SegmentRoll:
     def abandon(self) -> None:
         """Leaves the open segment as it is, where the service ends and cannot finish: the next one
         publishes it."""
-        with suppress(Exception):  # what it is abandoned for
-            self._background.close()
         writer, self._open = self._open, None
+        with suppress(CrawlError, OSError):  # it has been said, and is found again
+            self._background.close()
         if writer is not None:
             writer.abandon()
 

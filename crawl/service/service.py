@@ -39,7 +39,7 @@ from crawl.service.caretaker import Caretaker, Chore
 from crawl.service.decide import Policy
 from crawl.service.dispatcher import Dispatcher
 from crawl.service.fetch_watch import FetchWatch
-from crawl.service.finisher import Finisher
+from crawl.service.finisher import FetchedFrom, Finisher
 from crawl.service.freshness import Freshness
 from crawl.service.ids import JobIds
 from crawl.service.intake import Intake
@@ -49,12 +49,17 @@ from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits
 from crawl.service.owed_pauses import OwedPauses
 from crawl.service.pages import Pages
+from crawl.service.parse_filters import with_parse_filters
 from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
+from crawl.service.queues.queue import Queue
+from crawl.service.record_parser import RecordParser
+from crawl.service.related_images import RelatedImages
 from crawl.service.robots_waits import RobotsWaits
+from crawl.service.scope import Scope
 from crawl.service.segment_roll import SegmentRoll
-from crawl.service.send_gate import SendGate
+from crawl.service.send_gate import NOBODY, SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
@@ -68,11 +73,11 @@ from crawl.service.waiters import Waiters
 from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
+from crawl.urls.parse import host_of
 
 _CARE_S = 1.0
 _SLOW_CARE_S = 10.0
 """For what has a look at all hosts, or asks the store."""
-_PARSE_PLUGIN = "card"
 
 _log = logging.getLogger(__name__)
 
@@ -103,6 +108,9 @@ class ServiceStats:
 class Service:
     """One crawl's realtime lane, in this process."""
 
+    has_own_queue = True
+    """Whether what waits is in the crawl's folder, which no other process has then."""
+
     def __init__(
         self,
         crawl_dir: CrawlDir,
@@ -118,10 +126,10 @@ class Service:
         self.meter = Meter()
         self._stack = ExitStack()
         self._fault: BaseException | None = None
+        self._threads: list[threading.Thread] = []
         self._is_ready = False
         self._hosts = IdleQueues(0)
         self._published_ms = 0
-        self._threads: list[threading.Thread] = []
         self.folder = folder_of(crawl_dir, config)
         self.is_store_embedded = is_store_embedded(config)
         """Whether to look something up takes less time than the way to another thread."""
@@ -130,15 +138,27 @@ class Service:
             self._stack = self._stack.pop_all()
 
     def _open(self, further_listeners: Callable[[Store], Sequence[Listener]]) -> None:
+        self._open_intake()
+        self._open_fetching()
+        self._open_finishing(further_listeners)
+
+    def _open_queue(self) -> Queue:
+        """Where what was taken on waits."""
+        queue = EmbeddedQueue(self.folder / "queue.sqlite")
+        self._shrink_queue = queue.shrink
+        return queue
+
+    def _open_intake(self) -> None:
+        """What decides on wishes, and what it asks."""
         crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
-        self.queue = EmbeddedQueue(self.folder / "queue.sqlite")
+        self.queue = self._open_queue()
         stack.callback(self.queue.close)
         self.store = PatientStore(open_store_of(crawl_dir, config, clock), clock, self.counters)
         stack.callback(self.store.close)
         self.pages = Pages(self.store, self.counters)
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
         self.waiters = Waiters()
-        freshness = Freshness.of(config)
+        self._freshness = freshness = Freshness.of(config)
         self.admission = admission = Admission.of(config, self.counters)
         throughput = Throughput(clock)
         ids = JobIds(clock)
@@ -147,18 +167,28 @@ class Service:
             admission,
             self.pages,
             self.queue,
-            Policy(freshness, QueueBounds.of(config)),
+            Policy(freshness, QueueBounds.of(config), config[settings.RELATED_IMAGES]),
             ids,
             clock,
             throughput,
             self.counters,
-            on_queued=lambda: self._dispatcher.wake(),
+            on_queued=self._on_queued,
         )
         self.crawls = SiteCrawls(
-            Ledger(self.store, clock), self.intake, admission, self.queue, ids, clock
+            Ledger(self.store, clock),
+            *(self.intake, admission, self.queue, ids, clock),
+            keep_s=config[settings.ANSWERS_KEPT],
         )
+
+    def _on_queued(self) -> None:
+        """There is something to be claimed, or room for it."""
+        self._dispatcher.wake()
+
+    def _open_fetching(self) -> None:
+        """What asks servers, and is fed from the queue."""
+        config, clock = self.config, self.clock
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
-        robots_waits = RobotsWaits(clock)
+        self._robots_waits = robots_waits = RobotsWaits(clock)
 
         def known_robots(authority: str) -> StoredAnswer | None:
             answer = self._robots.take(authority)
@@ -172,17 +202,34 @@ class Service:
 
         self._arrivals = Arrivals(add_robots)
         self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
-        gate = SendGate(clock)
+        self._gate = gate = SendGate(clock)
         self._lane = Lane(
             *(config, clock, self._arrivals, known_robots, self._owed.take),
             may_send=gate.may_send,
         )
+        self._fetched_from: FetchedFrom = self._lane
         self._watch = FetchWatch(
-            *(crawl_dir, config, clock, self._lane, gate, self.counters),
+            *(self.crawl_dir, config, clock, self._lane, gate, self.counters),
             on_taken_back=lambda: self._dispatcher.taken_back(),
         )
-        stack.callback(self._watch.close)
-        parsing = ParsePlan.from_config(_with_cards(config))
+        self._stack.callback(self._watch.close)
+        self._dispatcher = Dispatcher(
+            self.queue,
+            self._lane,
+            self.pages,
+            clock,
+            self.counters,
+            on_known=lambda page: self._finisher.add_known(page),
+            freshness=self._freshness,
+            interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
+            gate=gate,
+            has_come=self.crawls.has_come,
+        )
+
+    def _open_finishing(self, further_listeners: Callable[[Store], Sequence[Listener]]) -> None:
+        """What parses, stores and tells."""
+        crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
+        parsing = ParsePlan.from_config(with_parse_filters(config))
         self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
         # it loads while all else is opened
@@ -195,28 +242,24 @@ class Service:
         further = Sandbox(parsing, clock)
         stack.callback(further.close)
         self._roll = SegmentRoll(crawl_dir, config, clock, further.parse_table, self._published)
-        self._parses = ParseStage(self._arrivals, self._sandbox, clock)
-        self._dispatcher = Dispatcher(
-            self.queue,
-            self._lane,
-            self.pages,
-            clock,
-            self.counters,
-            on_known=lambda page: self._finisher.add_known(page),
-            freshness=freshness,
-            interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
-            gate=gate,
+        parser = RecordParser(
+            *(self._sandbox, self.queue, self.crawls), config[settings.MARKDOWN_SIZE]
         )
+        self._parses = ParseStage(self._arrivals, parser, clock)
         first: tuple[Listener, ...] = (self.answers, self.crawls)
         listeners = (*first, *further_listeners(self.store), self.waiters)
         self._finisher = Finisher(
             queue=self.queue,
-            lane=self._lane,
+            lane=self._fetched_from,
             arrivals=self._arrivals,
-            admission=admission,
+            admission=self.admission,
             pages=self.pages,
             roll=self._roll,
             parses=self._parses,
+            images=RelatedImages(
+                *(self.admission, self.pages, self._freshness, clock, self.counters),
+                is_usual=config[settings.RELATED_IMAGES],
+            ),
             limits=Limits(
                 config[settings.TRIES], config[settings.REDIRECTS], config[settings.MAX_WAIT]
             ),
@@ -224,23 +267,23 @@ class Service:
             links=self.crawls,
             clock=clock,
             counters=self.counters,
-            throughput=throughput,
-            stages=StageTimes(self.meter, robots_waits),
+            throughput=self._throughput,
+            stages=StageTimes(self.meter, self._robots_waits),
             search=self.search,
-            on_room=self._dispatcher.wake,
+            on_room=self._on_queued,
             pause_of=self._pause_of,
         )
-        self._caretaker = Caretaker(
-            [
-                Chore("robots_flush", _CARE_S, self._keep_robots),
-                Chore("crawl_times", _CARE_S, self.crawls.end_those_out_of_time),
-                Chore("readiness", _CARE_S, self._look_whether_ready),
-                Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
-                Chore("queue_file", _SLOW_CARE_S, self.queue.shrink),
-            ],
-            clock,
-            self.counters,
-        )
+        self._caretaker = Caretaker(self._chores(), clock, self.counters)
+
+    def _chores(self) -> list[Chore]:
+        """What is to be done now and then."""
+        return [
+            Chore("robots_flush", _CARE_S, self._flush_robots),
+            Chore("site_crawls", _CARE_S, self.crawls.tend),
+            Chore("readiness", _CARE_S, self._look_whether_ready),
+            Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
+            Chore("queue_file", _SLOW_CARE_S, self._shrink_queue),
+        ]
 
     def start(self) -> None:
         """Goes on where the service before this one was, and takes what comes."""
@@ -253,8 +296,10 @@ class Service:
             self.search.start()
         self._lane.keep_pauses(self._owed.begin())
         self._watch.open()
+        self.crawls.resume()
         self._lane.start()
-        self._feeding = self._thread("service-dispatcher", self._patiently(self._dispatcher.run))
+        feeding = self._patiently(self._dispatcher.run)
+        self._feeding = self._thread("service-dispatcher", feeding)
         self._threads = [
             self._feeding,
             self._thread("service-parses", self._parses.run),
@@ -262,7 +307,6 @@ class Service:
             self._thread("service-caretaker", self._caretaker.run),
             self._thread("service-fetch-watch", self._watch.run),
         ]
-        self.crawls.resume()
 
     def stop(self) -> None:
         """Ends in good order: requests under way are finished and stored, what waits stays in the
@@ -280,11 +324,10 @@ class Service:
         with ExitStack() as stack:
             stack.push(self._stack)
             stack.callback(self._note_stats)
-            stack.callback(self.crawls.save)
+            stack.callback(self._save_crawls)
             stack.callback(self._robots.flush)
             stack.callback(self._end_pauses)
-            # where the finisher could not close it: the next service does
-            stack.callback(self._roll.abandon)
+            stack.callback(self._roll.abandon)  # where the finisher could not close it
             for thread in self._threads:
                 stack.callback(thread.join)
             stack.callback(self._watch.stop)
@@ -294,7 +337,13 @@ class Service:
                 stack.callback(self._feeding.join)
             stack.callback(self._dispatcher.stop)
             stack.callback(self.store.give_up)
-            self._caretaker.stop()
+            stack.callback(self._caretaker.stop)
+
+    def _save_crawls(self) -> None:
+        try:
+            self.crawls.save()
+        except StorageError as error:
+            _log.warning("how far site crawls are is found out at the next start: %s", error)
 
     def _end_pauses(self) -> None:
         if self.fault is None:
@@ -312,6 +361,10 @@ class Service:
     def close(self) -> None:
         """Lets go of what was opened, where it was never started."""
         self._stack.close()
+
+    def serves(self, scope: Scope | None, path: str) -> bool:
+        """Whether this process answers such requests; False for those of another role."""
+        return True
 
     def require_running(self) -> None:
         """Raises why it has ended by itself."""
@@ -341,6 +394,11 @@ class Service:
     def fetch_at_work(self) -> str:
         """Which batch fetch of the crawl is at work, whose hosts wait; empty where none is."""
         return self._watch.fetch
+
+    def is_left_to_fetch(self, url: str) -> bool:
+        """Whether a batch fetch of the crawl asks the host of a URL at the moment."""
+        yielded = self._gate.yielded
+        return yielded is not NOBODY and self._lane.key_of(host_of(url) or "") in yielded
 
     def stats(self) -> ServiceStats:
         count = self.queue.count()
@@ -391,9 +449,9 @@ class Service:
             raise
         self._is_ready = True
 
-    def _keep_robots(self) -> None:
-        # what a robots.txt asks for is known before the file is: else it would be
-        # obeyed from the next request on, and not from the last
+    def _flush_robots(self) -> None:
+        """What a robots.txt asks for is known before the file is: else it would be obeyed from the
+        next request on, and not from the last."""
         self._robots.flush(before=lambda: self._owed.keep(self._lane.pauses().values()))
 
     def _retire_hosts(self) -> None:
@@ -414,14 +472,3 @@ def _search(
     if find_spec("tantivy") is None:
         return None
     return LiveSearch(crawl_dir, folder, config, clock, counters)
-
-
-def _with_cards(config: Config) -> Config:
-    """The configuration with the parse filter that makes cards."""
-    from crawl.parsing.settings import PARSEFILTER_ORDER
-
-    active: tuple[str, ...] = config[PARSEFILTER_ORDER]
-    if _PARSE_PLUGIN in active:
-        return config
-    names = [*active, _PARSE_PLUGIN]
-    return config.with_values({PARSEFILTER_ORDER.name: names}, "the service")

@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from crawl.config.quantities import Duration
 from crawl.errors import UsageError
 from crawl.service.admission import MAX_URL
-from crawl.service.site_crawls.scope import ScopeWish
+from crawl.service.site_crawls.crawl_scope import ScopeWish
 from crawl.service.site_crawls.values import MAX_SEEDS, CrawlLimits, CrawlWish
 from crawl.service.values import Priority, Wish
 
@@ -24,6 +24,8 @@ MAX_TAGS = 20
 MAX_QUERY = 8192
 """Characters of a parameter of a request's address."""
 _MAX_AGE_S = 10 * 365 * 86_400.0
+_WHOLE: dict[str, Any] = {"extra_json_schema": {"type": "integer"}}
+"""A whole number, which JSON may write as 5.0 too."""
 _SECONDS = Duration("s", 0.0)
 AGE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,6})?(ms|s|min|h|d)?$"
 _AGE = re.compile(AGE_PATTERN.removesuffix("$") + r"\Z", re.ASCII)
@@ -58,6 +60,13 @@ Formats = Annotated[
         " as markdown.",
     ),
 ]
+WantsImage = Annotated[
+    bool,
+    Meta(
+        description="Whether the image that stands for a page is fetched, too, for its size and"
+        " type; null: as the service is set."
+    ),
+]
 
 
 class UrlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -67,6 +76,8 @@ class UrlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     priority: PriorityName | None = None
     max_age: Age | None = None
     tags: Tags | None = None
+    formats: Formats | None = None
+    image: WantsImage | None = None
 
 
 Urls = Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)]
@@ -83,6 +94,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     priority: PriorityName = "normal"
     max_age: Age | None = None
     tags: Tags = ()
+    formats: Formats = ("metadata",)
+    image: WantsImage | None = None
 
     def wishes(self, owner: str, found_in_text: tuple[str, ...] = ()) -> list[Wish]:
         """What is asked for, in its order. Raises UsageError for what cannot be meant."""
@@ -102,6 +115,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             priority=Priority.of_label(own.priority or self.priority),
             max_age_s=age_s(self.max_age if own.max_age is None else own.max_age),
             tags=self.tags if own.tags is None else own.tags,
+            formats=_beside(self.formats if own.formats is None else own.formats),
+            image=self.image if own.image is None else own.image,
             owner=owner,
         )
 
@@ -110,6 +125,7 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """URLs of which is asked what is known."""
 
     urls: Annotated[tuple[Url, ...], Meta(max_length=MAX_LOOKUP)]
+    formats: Formats = ("metadata",)
 
 
 class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -120,6 +136,7 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     priority: PriorityName = "high"
     tags: Tags = ()
     formats: Formats = ("metadata",)
+    image: WantsImage | None = None
 
     def wish(self, owner: str) -> Wish:
         return Wish(
@@ -127,6 +144,8 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             priority=Priority.of_label(self.priority),
             max_age_s=age_s(self.max_age),
             tags=self.tags,
+            formats=_beside(self.formats),
+            image=self.image,
             owner=owner,
         )
 
@@ -154,9 +173,10 @@ class SiteScope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class SiteLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much of it is wanted."""
 
-    pages: Annotated[int, Meta(ge=1, le=10_000_000)] = 1000
-    depth: Annotated[int, Meta(ge=0, le=1000)] = 20
+    pages: Annotated[float, Meta(ge=1, le=10_000_000, multiple_of=1, **_WHOLE)] = 1000
+    depth: Annotated[float, Meta(ge=0, le=1000, multiple_of=1, **_WHOLE)] = 20
     seconds: Annotated[float, Meta(gt=0, le=_MAX_AGE_S)] | None = None
+    per_host: Annotated[float, Meta(ge=1, le=10_000_000, multiple_of=1, **_WHOLE)] | None = None
 
 
 class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -166,20 +186,30 @@ class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     scope: SiteScope = SiteScope()
     limits: SiteLimits = SiteLimits()
     formats: Formats = ("metadata",)
+    image: WantsImage | None = None
     tags: Tags = ()
 
     def wish(self, owner: str) -> CrawlWish:
         limits = CrawlLimits(
-            pages=self.limits.pages, depth=self.limits.depth, seconds=self.limits.seconds
+            pages=int(self.limits.pages),
+            depth=int(self.limits.depth),
+            seconds=self.limits.seconds,
+            per_host=None if self.limits.per_host is None else int(self.limits.per_host),
         )
         return CrawlWish(
             seeds=self.seeds,
             scope=self.scope.wish(),
             limits=limits,
             formats=self.formats,
+            image=self.image,
             tags=self.tags,
             owner=owner,
         )
+
+
+def _beside(formats: tuple[str, ...]) -> tuple[str, ...]:
+    """What is wanted beside the metadata."""
+    return tuple(dict.fromkeys(each for each in formats if each != "metadata"))
 
 
 def age_s(value: float | str | None, what: str = "max_age") -> float | None:

@@ -81,8 +81,8 @@ class EmbeddedQueue:
         """Entries by key."""
         self._wishes: SimpleQueue[_Wish[object] | None] = SimpleQueue()
         self._is_closed = False
-        self._is_to_shrink = False
         self._fault_of_writer: BaseException | None = None
+        self._is_to_shrink = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -427,13 +427,6 @@ class EmbeddedQueue:
             if is_last:
                 return
 
-    def _shrink(self) -> None:
-        (free,) = self._writer.execute("PRAGMA freelist_count").fetchone()
-        if free > _FREE_PAGES_KEPT:
-            most = min(free - _FREE_PAGES_KEPT, _PAGES_FREED)
-            # a script: by `execute` one page is freed, whatever the number
-            self._writer.executescript(f"PRAGMA incremental_vacuum({most})")
-
     def _write_group(self, group: Sequence[_Wish[object]]) -> None:
         if self._commit(group) is not None:
             # one may have been what the others failed by
@@ -441,6 +434,13 @@ class EmbeddedQueue:
                 error = self._commit([wish])
                 if error is not None:
                     wish.future.set_exception(self._fault(error))
+
+    def _shrink(self) -> None:
+        (free,) = self._writer.execute("PRAGMA freelist_count").fetchone()
+        if free > _FREE_PAGES_KEPT:
+            most = min(free - _FREE_PAGES_KEPT, _PAGES_FREED)
+            # a script: by `execute` one page is freed, whatever the number
+            self._writer.executescript(f"PRAGMA incremental_vacuum({most})")
 
     def _commit(self, group: Sequence[_Wish[object]]) -> Exception | None:
         """Writes and settles all of the group; what went wrong, and then nothing is written."""
