@@ -30,7 +30,7 @@ from crawl.robots.stored import StoredAnswer
 from crawl.service.arrivals import Arrivals
 from crawl.service.settings import LOOKUP_THREADS, REQUESTS
 
-MAX_PER_HOST = 2
+MAX_PER_HOST = 3
 """One that is asked for and one that follows as soon as the server's pause is over; more where
 `fetcher.threads.per.queue` allows more requests at a time."""
 MAX_URLS = 4096
