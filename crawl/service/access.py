@@ -108,6 +108,15 @@ class Caller:
         """Whether requests of the class are allowed."""
         return self.key is None or self.key.may(scope)
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether jobs, events, crawls and webhooks of others are its own to see."""
+        return self.may(Scope.ADMIN)
+
+    def sees(self, owner: str) -> bool:
+        """Whether what belongs to this owner may be seen."""
+        return self.sees_all or owner == self.id
+
     def quota(self, scope: Scope, default: Quota) -> Quota:
         """What is granted: on loopback without a key anything."""
         return self.key.quota(scope, default) if self.key else UNLIMITED
@@ -173,6 +182,16 @@ def admit(
     if checked.status is KeyStatus.VALID and checked.key is not None:
         return Caller(checked.key)
     return _refusal(_REASONS_OF_KEYS.get(checked.status, RefusalReason.KEY_UNKNOWN))
+
+
+def admit_unknown(policy: AccessPolicy, head: RequestHead) -> Refusal | None:
+    """Why a request is not answered for which nobody needs a key: a page of another site that
+    somebody visits must not read it."""
+    if not _is_our_host(policy, head.host):
+        return _refusal(RefusalReason.HOST)
+    if policy.is_loopback and _is_of_another_site(head):
+        return _refusal(RefusalReason.ORIGIN)
+    return None
 
 
 def authorize(caller: Caller, scope: Scope) -> Refusal | None:

@@ -7,14 +7,16 @@
     | a URL filter rejects it                          | refuse: filtered.NAME |
     | its host is an address that must not be asked    | refuse: address |
     | is known with all that is wished for, and fresh  | answer |
-    | is on its way already                            | join |
     | too many jobs of its host wait                   | overload: host_busy |
     | too many jobs of its priority wait               | overload: busy |
+    | is on its way already                            | join |
     | else                                             | fetch |
 
 The rows are tried from the top. What is refused costs nothing and says nothing of the load, so it
-comes first; what is known answers also under overload. Robots.txt is not in the table: its rules
-are had by a request, and it is the engine that obeys them (`robots_denied` then).
+comes first; what is known answers also under overload. A job that joins waits as long as the one
+before it, and takes as much room: else a flood of one URL would have no bound. Robots.txt is not
+in the table: its rules are had by a request, and it is the engine that obeys them (`robots_denied`
+then).
 """
 
 from __future__ import annotations
@@ -118,15 +120,13 @@ def decide(
         and policy.has_all(page, wish)
     ):
         return Decision(Action.ANSWER, page=page)
-    if is_in_flight:
-        return Decision(Action.JOIN)
     bound = policy.bounds.of_host
     if not wish.crawl and load.of_host >= bound:
         return _overload("host_busy", load.of_host - bound, load)
     bound = policy.bounds.of_priority(wish.priority)
     if load.of_priority >= bound:
         return _overload("busy", load.of_priority - bound, load)
-    return Decision(Action.FETCH)
+    return Decision(Action.JOIN if is_in_flight else Action.FETCH)
 
 
 def _overload(reason: str, excess: int, load: Load) -> Decision:

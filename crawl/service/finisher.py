@@ -17,7 +17,7 @@ between two of them goes on where the queue says, and what is known already is n
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
@@ -37,8 +37,9 @@ from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits, Next, Step, Target, after_answer, after_return, hop_of
 from crawl.service.page_rows import NOTHING_MORE, ParsedPage, page_of_record
 from crawl.service.pages import Pages
-from crawl.service.parse_stage import ParsedRecords, ParseStage
+from crawl.service.parse_stage import MAX_BATCH, ParsedRecords, ParseStage
 from crawl.service.queues.queue import Entry, Queue
+from crawl.service.refusals import refusal_of
 from crawl.service.related_images import RelatedImages
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.stage_times import StageTimes
@@ -145,10 +146,13 @@ class Finisher:
         try:
             while self._step():
                 pass
+            self._left_queue.result()
+            self._roll.close()
+        except BaseException:
+            self._roll.abandon()  # whoever starts next publishes it
+            raise
         finally:
             self._parses.abandon()
-        self._left_queue.result()
-        self._roll.close()
 
     def _step(self) -> bool:
         is_last = self._parses.has_ended
@@ -172,6 +176,8 @@ class Finisher:
         """Takes answers through all steps."""
         begun = self._clock.monotonic()
         records, parsed, batch = ready.records, ready.parsed, ready.batch
+        if batch is not None:
+            self._counters["parser_restarts"] += batch.counters["parser_restarts"]
         segment = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
         before = self._pages.get([record.url for record in records])
         pages = [
@@ -188,12 +194,11 @@ class Finisher:
             gone = [page.url for page in pages if page.status == Status.FETCH_GONE]
             self._search.take(batch, segment, gone)
         self._pages.put(pages)
-        self._stages.observe(records, ready.parse_s, self._clock.monotonic() - begun)
+        store_s = self._clock.monotonic() - begun
+        self._stages.observe(records, jobs, ready.parse_s, store_s)
         self._settle(pages, jobs, ready.without_markdown)
         self._arrivals.finished(records)
-        for record in records:
-            self._lane.ended(record.url)
-        self._on_room()
+        self._leave_lane([record.url for record in records])
 
     def _jobs_of(self, urls: Sequence[str]) -> dict[str, list[Job]]:
         """The jobs that wait for URLs."""
@@ -246,8 +251,14 @@ class Finisher:
                 step = after_return(job, reason, pause_s, self._limits)
                 self._apply(followed, job, step, None, pause_s)
         self._store(followed)
-        for item, _ in returned:
-            self._lane.ended(item.url)
+        self._leave_lane([item.url for item, _ in returned])
+
+    def _leave_lane(self, urls: Iterable[str]) -> None:
+        """Lets URLs be fed again. Jobs that came for them too late to be settled are claimed
+        anew; of those that were, nothing is left to be released."""
+        late = [job_id for url in urls for job_id in self._lane.ended(url)]
+        for released in [self._queue.release(job_id, 0) for job_id in late]:
+            released.result()
         self._on_room()
 
     # what follows
@@ -307,8 +318,10 @@ class Finisher:
             self._pages.put(followed.pages)
         if followed.queued:
             self._queue.replace(followed.queued).result()
-        finished = [each for _, each in followed.ended]
-        if finished:
+        ended = [each for _, each in followed.ended]
+        # thousands may have waited for one URL, and each answer has the page in it
+        for begun in range(0, len(ended), MAX_BATCH):
+            finished = ended[begun : begun + MAX_BATCH]
             self._listeners.store(finished)
             # nobody waits for it: a job that comes again finds its page, and ends once more
             self._left_queue.result()
@@ -317,9 +330,11 @@ class Finisher:
             self._stages.observe_ends(finished)
             for each in finished:
                 self._counters[f"ended.{each.state}"] += 1
+                if refusal := refusal_of(each):
+                    self._counters[f"refused.{refusal}"] += 1
             self._listeners.tell(finished)
-        for job_id in followed.released:
-            self._queue.release(job_id, 0)
+        for released in [self._queue.release(job_id, 0) for job_id in followed.released]:
+            released.result()
 
 
 def _links_of(

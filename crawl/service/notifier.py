@@ -31,8 +31,14 @@ class Notifier:
     def tell(self, finished: Sequence[Finished]) -> None:
         for each in finished:
             event = self._stored.get(each.job) or _event(each)
-            data = event.body.decode()
-            self._bus.publish(FINISHED, data, host=event.host, crawl=event.crawl, tags=event.tags)
+            self._bus.publish(
+                FINISHED,
+                event.body.decode(),
+                host=event.host,
+                crawl=event.crawl,
+                tags=event.tags,
+                owner=event.owner,
+            )
 
 
 def _event(finished: Finished) -> WebhookEvent:
@@ -40,4 +46,4 @@ def _event(finished: Finished) -> WebhookEvent:
     wish = finished.wish
     host = host_of(wish.url) or host_of(finished.url) or ""
     data = as_json(views.finished_view(finished))
-    return WebhookEvent(FINISHED, data, host, wish.crawl, wish.tags)
+    return WebhookEvent(FINISHED, data, host, wish.crawl, wish.tags, wish.owner)

@@ -51,6 +51,7 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     import threading
 
     from crawl.service.access import check_bind, is_loopback_bind
+    from crawl.service.announcement import address_of, announced
     from crawl.service.api.app import ServedCrawl
     from crawl.service.lane_settings import check_settings
 
@@ -67,7 +68,13 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
             crawl.service.close()
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    with work.stopping(is_asked.set), crawl, served(crawl.app(), listener) as is_alive:
+    announcing = announced(crawl.service.folder, address_of(host, port))
+    with (
+        work.stopping(is_asked.set),
+        crawl,
+        served(crawl.app(), listener, crawl.limits) as is_alive,
+        announcing,
+    ):
         yield Served(address)
         keys = "no key is needed" if is_loopback_bind(options.host) else "keys are needed"
         work.remark(f"{address}: {keys}; Ctrl-C ends")

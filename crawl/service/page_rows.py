@@ -130,7 +130,7 @@ def page_of_record(
         image=_image(record, parsed, before),
         segment=segment if record.content is not None else "",
         parse="" if parsed is None or parsed.status == "success" else parsed.message,
-        timings=_timings(record),
+        timings=request_timings(record),
     )
 
 
@@ -177,13 +177,14 @@ def _confirmed(before: Page, record: FetchRecord) -> Page:
     values |= {
         "fetched_ms": record.datum.fetch_time,
         "fetches": before.fetches + 1,
-        "timings": _timings(record),
+        "timings": request_timings(record),
     }
     return Page(**values)
 
 
-def _timings(record: FetchRecord) -> Timings:
-    """What the protocol has measured."""
+def request_timings(record: FetchRecord) -> Timings:
+    """The stages of the request itself, as the protocol has measured them."""
     first_byte, total = record.first_byte_ms, record.response_ms
-    body = None if first_byte is None or total is None else max(0, total - first_byte)
+    before = (record.connect_ms or 0) + (first_byte or 0)
+    body = None if first_byte is None or total is None else max(0, total - before)
     return Timings(dns=record.dns_ms, connect=record.connect_ms, first_byte=first_byte, body=body)

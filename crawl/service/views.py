@@ -12,8 +12,9 @@ from crawl.model.status import status_label
 from crawl.service.cards import card_of as card_of
 from crawl.service.intake import Submitted
 from crawl.service.pages import Resolved
+from crawl.service.refusals import in_words, reason_of, reason_of_end
 from crawl.service.site_crawls.values import SiteCrawl
-from crawl.service.values import FetchedImage, Finished, Hop, JobState, Page
+from crawl.service.values import FetchedImage, Finished, Hop, Job, JobState, Page
 
 Json = dict[str, Any]
 
@@ -29,7 +30,7 @@ def page_view(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: boo
         "chain": [hop_view(hop) for hop in hops],
     }
     if page.reason:
-        view["reason"] = page.reason
+        view["reason"] = reason_of(page)
     if page.redirect:
         view["redirect"] = page.redirect
     if page.is_page:
@@ -94,6 +95,7 @@ def submitted_view(submitted: Submitted) -> Json:
     }
     if submitted.reason:
         view["reason"] = submitted.reason
+        view["message"] = in_words(submitted.reason)
     if submitted.retry_after_s:
         view["retry_after_s"] = round(submitted.retry_after_s, 1)
     if submitted.answer is not None:
@@ -119,8 +121,9 @@ def finished_view(finished: Finished, *, markdown: bool | None = None) -> Json:
     }
     if finished.wish.crawl:
         view |= {"crawl": finished.wish.crawl, "depth": finished.wish.depth}
-    if finished.reason:
-        view["reason"] = finished.reason
+    if reason := reason_of_end(finished):
+        view["reason"] = reason
+        view["message"] = in_words(reason)
     if page is not None:
         view["status"] = status_label(page.status)
         with_markdown = finished.wish.wants_markdown if markdown is None else markdown
@@ -128,9 +131,30 @@ def finished_view(finished: Finished, *, markdown: bool | None = None) -> Json:
     return view
 
 
-def waiting_view(job_id: str, url: str) -> Json:
-    """A job that is on its way."""
-    return {"id": job_id, "url": url, "state": JobState.QUEUED.value}
+def waiting_view(submitted: Submitted) -> Json:
+    """A job that was submitted just now, and is on its way."""
+    return {"id": submitted.id, "url": submitted.wish.url, "state": JobState.QUEUED.value}
+
+
+def job_view(job: Job, not_before_ms: int = 0) -> Json:
+    """A job that is on its way, as far as it has come."""
+    view: Json = {
+        "id": job.id,
+        "job": job.id,
+        "url": job.wish.url,
+        "state": JobState.QUEUED.value,
+        "final_url": job.url,
+        "chain": [hop_view(hop) for hop in job.hops],
+        "submitted_ms": job.submitted_ms,
+        "priority": job.wish.priority.label,
+        "tags": list(job.wish.tags),
+        "tries": job.tries,
+    }
+    if not_before_ms:
+        view["not_before_ms"] = not_before_ms
+    if job.wish.crawl:
+        view |= {"crawl": job.wish.crawl, "depth": job.wish.depth}
+    return view
 
 
 def crawl_view(crawl: SiteCrawl) -> Json:

@@ -47,10 +47,14 @@ def receive(pipe: IO[bytes]) -> list[bytes]:
 
 
 def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    data = pipe.read(size)
-    if len(data) < size:
+    """A pipe without a buffer gives what is there."""
+    parts: list[bytes] = []
+    while size and (data := pipe.read(size)):
+        parts.append(data)
+        size -= len(data)
+    if size:
         raise PeerGone
-    return data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 class BatchRefused(Exception):

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from typing import Annotated, Any
 
 import msgspec
-from msgspec import Meta
+from msgspec import UNSET, Meta, UnsetType
 
 from crawl.config.quantities import Duration
 from crawl.errors import UsageError
@@ -22,7 +24,9 @@ MAX_TAGS = 20
 MAX_QUERY = 8192
 """Characters of a parameter of a request's address."""
 _MAX_AGE_S = 10 * 365 * 86_400.0
-_SECONDS = Duration("s", 0.0, _MAX_AGE_S)
+_SECONDS = Duration("s", 0.0)
+AGE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,6})?(ms|s|min|h|d)?$"
+_AGE = re.compile(AGE_PATTERN.removesuffix("$") + r"\Z", re.ASCII)
 
 Url = Annotated[
     str,
@@ -36,17 +40,14 @@ Url = Annotated[
 ]
 Tag = Annotated[str, Meta(min_length=1, max_length=100, examples=["newsroom"])]
 Tags = Annotated[tuple[Tag, ...], Meta(max_length=MAX_TAGS)]
-Age = Annotated[
-    float | str,
-    Meta(
-        description="How old an answer may be: seconds, or a text such as 15min. 0: fetch anew.",
-        examples=["15min"],
-    ),
-]
+_AGE_MEANS = "How old an answer may be: seconds, or a text such as 15min. 0: fetch anew."
+Age = (
+    Annotated[float, Meta(ge=0, description=_AGE_MEANS, examples=[900])]
+    | Annotated[str, Meta(pattern=AGE_PATTERN, description=_AGE_MEANS, examples=["15min"])]
+)
 PriorityName = Annotated[
     str, Meta(pattern="^(high|normal|low)$", description="high, normal or low", examples=["high"])
 ]
-
 
 FormatName = Annotated[str, Meta(pattern="^(metadata|markdown)$", examples=["markdown"])]
 Formats = Annotated[
@@ -83,11 +84,11 @@ Urls = Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_UR
 class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """One URL, several, or a text that has some: exactly one of the three."""
 
-    url: Url | None = None
-    urls: Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)] | None = (
-        None
-    )
-    text: Annotated[str, Meta(max_length=MAX_TEXT)] | None = None
+    url: Url | UnsetType = UNSET
+    urls: (
+        Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)] | UnsetType
+    ) = UNSET
+    text: Annotated[str, Meta(max_length=MAX_TEXT)] | UnsetType = UNSET
     priority: PriorityName = "normal"
     max_age: Age | None = None
     tags: Tags = ()
@@ -96,9 +97,13 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     def wishes(self, owner: str, found_in_text: tuple[str, ...] = ()) -> list[Wish]:
         """What is asked for, in its order. Raises UsageError for what cannot be meant."""
-        if sum(each is not None for each in (self.url, self.urls, self.text)) != 1:
+        if sum(each is not UNSET for each in (self.url, self.urls, self.text)) != 1:
             raise UsageError("expected exactly one of url, urls and text")
-        given = self.urls if self.urls is not None else (self.url,) if self.url else found_in_text
+        given: Iterable[str | UrlWish] = found_in_text
+        if not isinstance(self.urls, UnsetType):
+            given = self.urls
+        elif not isinstance(self.url, UnsetType):
+            given = (self.url,)
         return [self._wish(each, owner) for each in given]
 
     def _wish(self, each: str | UrlWish, owner: str) -> Wish:
@@ -209,10 +214,11 @@ def age_s(value: float | str | None, what: str = "max_age") -> float | None:
     """Seconds of a number or of a text such as 15min."""
     if value is None:
         return None
-    try:
-        return _SECONDS.of_text(value) if isinstance(value, str) else _SECONDS.of(value)
-    except ValueError:
-        raise UsageError(f"{what}: expected seconds or a text such as 15min") from None
+    if not isinstance(value, str):
+        return min(value, _MAX_AGE_S)
+    if not _AGE.match(value):
+        raise UsageError(f"{what}: expected seconds or a text such as 15min")
+    return min(_SECONDS.of_text(value), _MAX_AGE_S)
 
 
 def read_body(raw: bytes, kind: type[Any]) -> Any:
@@ -221,5 +227,5 @@ def read_body(raw: bytes, kind: type[Any]) -> Any:
         return msgspec.json.decode(raw or b"null", type=kind)
     except msgspec.ValidationError as error:
         raise UsageError(str(error)) from None
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
         raise UsageError(f"the body is no JSON: {error}") from None

@@ -73,6 +73,12 @@ def test_pages_appear_and_go(search: LiveSearch) -> None:
     wait_until(lambda: not found(search, "harbour"))
 
 
+def test_pages_that_are_larger_than_a_pipe_appear(search: LiveSearch, counters: Counters) -> None:
+    take(search, "http://a.test/1", " ".join(f"word{number}" for number in range(100_000)))
+    wait_until(lambda: found(search, "word77777") == ["http://a.test/1"])
+    assert not counters["search.restarts"]
+
+
 def test_what_was_taken_is_committed_at_the_end(
     crawl_dir: CrawlDir, tmp_path: Path, counters: Counters
 ) -> None:
