@@ -40,8 +40,8 @@ class Dispatcher:
         on_known: Callable[[Page], None],
         freshness: Freshness,
         interval_s: int,
-        has_come: Callable[[Job], bool],
         gate: SendGate,
+        has_come: Callable[[Job], bool] = lambda job: False,
     ) -> None:
         self._queue = queue
         self._lane = lane

@@ -98,7 +98,6 @@ class Finisher:
         pages: Pages,
         roll: SegmentRoll,
         parses: ParseStage,
-        images: RelatedImages,
         limits: Limits,
         listeners: Listeners,
         links: LinkTaker,
@@ -109,6 +108,7 @@ class Finisher:
         search: LiveSearch | None,
         on_room: Callable[[], None],
         pause_of: Callable[[str], float],
+        images: RelatedImages | None = None,
     ) -> None:
         self._queue = queue
         self._lane = lane
@@ -277,18 +277,20 @@ class Finisher:
             self._counters["tried_again"] += 1
         elif step.next is Next.LEAVE:
             followed.released.append(job.id)
-        elif job.image_of:
+        elif job.image_of and self._images is not None:
             whole = self._images.end(job, page, step.reason)
             if whole is not None:
                 followed.pages.append(whole)
             self._end(followed, structs.replace(job, url=job.image_of), Step(Next.FINISH), whole)
-        elif page is not None and self._images.is_wanted(job, page):
-            self._go_on_with_image(followed, job, step, page)
+        elif page is not None and self._images is not None and self._images.is_wanted(job, page):
+            self._go_on_with_image(followed, job, step, page, self._images)
         else:
             self._end(followed, job, step, page)
 
-    def _go_on_with_image(self, followed: _Round, job: Job, step: Step, page: Page) -> None:
-        found = self._images.next_of(page)
+    def _go_on_with_image(
+        self, followed: _Round, job: Job, step: Step, page: Page, images: RelatedImages
+    ) -> None:
+        found = images.next_of(page)
         if isinstance(found, Page):
             if found is not page:
                 followed.pages.append(found)

@@ -32,7 +32,8 @@ from crawl.service.arrivals import Arrivals
 from crawl.service.settings import LOOKUP_THREADS, REQUESTS
 
 MAX_PER_HOST = 3
-"""One that is asked for and one that follows as soon as the server's pause is over; more where
+"""One that is being finished, one that is asked for and one that follows as soon as the server's
+pause is over, as long as finishing takes no longer than that; more where
 `fetcher.threads.per.queue` allows more requests at a time."""
 MAX_URLS = 4096
 """In the engine, of all servers."""
