@@ -13,11 +13,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.hints import command
 from crawl.net.address_ranges import LOOPBACK_NAMES, AddressRange, embedded_ipv4, range_of
 from crawl.printable import printable
 from crawl.service.keys import APIKey, KeyCheck, KeyStatus
@@ -221,10 +223,11 @@ def check_bind(address: str, *, has_keys: bool) -> None:
     """UsageError where the service would be open to the world."""
     if is_loopback_bind(address) or has_keys:
         return
+    make = command("keys", "make", "CRAWL_DIR", "NAME", "--scope", "submit", "--scope", "fetch")
     raise UsageError(
         f"{printable(address, 100) or 'an empty address'} can be reached from other machines, and"
         " there is no key: whoever reaches it could have anything fetched. Make a key first"
-        " (`crawl keys make CRAWL_DIR NAME --scope submit --scope fetch`), or listen on 127.0.0.1"
+        f" (`{make}`), or listen on 127.0.0.1"
     )
 
 
@@ -263,6 +266,7 @@ def _is_loopback_name(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
 def _is_loopback_address(text: str) -> bool:
     try:
         address = ip_address(text)

@@ -6,6 +6,7 @@
     | is not of http or https                          | refuse: scheme |
     | a URL filter rejects it                          | refuse: filtered.NAME |
     | its host is an address that must not be asked    | refuse: address |
+    | is outside of the scope of its site crawl        | refuse: out_of_scope |
     | is known with all that is wished for, and fresh  | answer |
     | too many jobs of its host wait                   | overload: host_busy |
     | too many jobs of its priority wait               | overload: busy |

@@ -41,7 +41,7 @@ class Dispatcher:
         freshness: Freshness,
         interval_s: int,
         gate: SendGate,
-        has_come: Callable[[Job], bool] = lambda job: False,
+        has_come: Callable[[Job], bool],
     ) -> None:
         self._queue = queue
         self._lane = lane
@@ -50,13 +50,13 @@ class Dispatcher:
         self._counters = counters
         self._freshness = freshness
         self._interval_s = interval_s
-        self._has_come = has_come
-        """Whether the URL of a site crawl's job was fetched in that crawl."""
         self._gate = gate
         self._held: dict[str, int] = {}
         """Hosts whose jobs are met although a batch fetch has their servers: none of them is
         claimed until it has ended."""
         self._is_taken_back = False
+        self._has_come = has_come
+        """Whether the URL of a site crawl's job was fetched in that crawl."""
         self._on_known = on_known
         """Told of a page that answers the jobs that wait for its URL."""
         self._changed = Condition()
@@ -160,7 +160,7 @@ class Dispatcher:
     def _answers(self, page: Page, job: Job) -> bool:
         """Whether a page was fetched since the job came, by a service that died before it could
         say so; or is fresh enough by now: where a redirect leads, or for a job that came while
-        the answer was being stored; or came in the same site crawl."""
+        the answer was being stored."""
         if page.status == Status.FETCH_RETRY or _lacks_markdown(page, job):
             return False
         if page.fetched_ms >= job.submitted_ms:

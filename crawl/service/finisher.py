@@ -32,7 +32,6 @@ from crawl.model.status import Status
 from crawl.service.admission import Admission
 from crawl.service.arrivals import Arrivals
 from crawl.service.intake import entry_of
-from crawl.service.lane import Lane
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits, Next, Step, Target, after_answer, after_return, hop_of
 from crawl.service.page_rows import NOTHING_MORE, ParsedPage, page_of_record
@@ -61,6 +60,13 @@ class Listeners(Protocol):
 
     def tell(self, finished: Sequence[Finished]) -> None:
         """Tells those who listen now."""
+
+
+class FetchedFrom(Protocol):
+    """Where answers come from."""
+
+    def ended(self, url: str) -> Sequence[str]:
+        """Told when what came of a URL is stored; the jobs that came for it too late."""
 
 
 class LinkTaker(Protocol):
@@ -92,12 +98,13 @@ class Finisher:
         self,
         *,
         queue: Queue,
-        lane: Lane,
+        lane: FetchedFrom,
         arrivals: Arrivals,
         admission: Admission,
         pages: Pages,
         roll: SegmentRoll,
         parses: ParseStage,
+        images: RelatedImages,
         limits: Limits,
         listeners: Listeners,
         links: LinkTaker,
@@ -108,7 +115,6 @@ class Finisher:
         search: LiveSearch | None,
         on_room: Callable[[], None],
         pause_of: Callable[[str], float],
-        images: RelatedImages | None = None,
     ) -> None:
         self._queue = queue
         self._lane = lane
@@ -277,20 +283,18 @@ class Finisher:
             self._counters["tried_again"] += 1
         elif step.next is Next.LEAVE:
             followed.released.append(job.id)
-        elif job.image_of and self._images is not None:
+        elif job.image_of:
             whole = self._images.end(job, page, step.reason)
             if whole is not None:
                 followed.pages.append(whole)
             self._end(followed, structs.replace(job, url=job.image_of), Step(Next.FINISH), whole)
-        elif page is not None and self._images is not None and self._images.is_wanted(job, page):
-            self._go_on_with_image(followed, job, step, page, self._images)
+        elif page is not None and self._images.is_wanted(job, page):
+            self._go_on_with_image(followed, job, step, page)
         else:
             self._end(followed, job, step, page)
 
-    def _go_on_with_image(
-        self, followed: _Round, job: Job, step: Step, page: Page, images: RelatedImages
-    ) -> None:
-        found = images.next_of(page)
+    def _go_on_with_image(self, followed: _Round, job: Job, step: Step, page: Page) -> None:
+        found = self._images.next_of(page)
         if isinstance(found, Page):
             if found is not page:
                 followed.pages.append(found)

@@ -86,6 +86,14 @@ def test_spark_is_asked_where_it_answers() -> None:
         assert set(services()[name]["networks"]) & set(services()["prometheus"]["networks"])
 
 
+def test_the_realtime_lane_is_asked_where_it_answers() -> None:
+    ((target,),) = [[each["targets"]] for each in jobs()["nutria-service"]["static_configs"]]
+    for each in target:
+        name, port = each.split(":")
+        assert services()[name]["ports"][0].endswith(f":{port}")
+        assert set(services()[name]["networks"]) & set(services()["prometheus"]["networks"])
+
+
 def spark_metrics() -> str:
     return (DOCKER / "spark-metrics.properties").read_text()
 

@@ -23,6 +23,7 @@ _OPERATORS = {"|", "&", "&&", "||", ";", ">", ">>", "<", "2>", "2>>", "("}
 _NOT_OURS = {
     "cp",
     "curl",
+    "python3",
     "export",
     "kill",
     "mkdir",

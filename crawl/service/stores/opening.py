@@ -50,7 +50,7 @@ def _memory(address: StoreAddress, clock: Clock) -> Store:
 
 
 def _lmdb(address: StoreAddress, clock: Clock) -> Store:
-    _require("lmdb", address, "service")
+    _require("lmdb", address, "serve")
     from crawl.service.stores.lmdb import LmdbStore
 
     address.check_options(())
