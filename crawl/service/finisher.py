@@ -23,8 +23,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+import pyarrow as pa
+
 from crawl.clock import Clock
 from crawl.counters import Counters
+from crawl.errors import EnvironmentFault
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.contents import content_table
@@ -49,6 +52,8 @@ from crawl.urls.parse import host_of
 MAX_BATCH = 64
 """Answers that are finished together: one of them must not wait for a second of parsing."""
 _TICK_S = 0.5
+_STARTS = 3
+"""Of the parser's process, for the same pages."""
 
 _log = logging.getLogger(__name__)
 
@@ -200,8 +205,19 @@ class Finisher:
         ]
         if not contents:
             return {}, None
-        batch = self._sandbox.parse_table(content_table(contents))
+        batch = self._parsed(content_table(contents))
         return parsed_pages(batch), batch
+
+    def _parsed(self, contents: pa.Table) -> ParsedBatch:
+        """The parser's process may be killed by others while it starts, which says nothing of the
+        pages: one that cannot be started at all ends the service."""
+        for _ in range(_STARTS - 1):
+            try:
+                return self._sandbox.parse_table(contents)
+            except EnvironmentFault as fault:
+                self._counters["parser_restarts"] += 1
+                _log.warning("%s; another is started", fault)
+        return self._sandbox.parse_table(contents)
 
     def _jobs_of(self, pages: Sequence[Page]) -> dict[str, list[Job]]:
         """The jobs that wait for these pages, by URL."""
