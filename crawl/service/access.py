@@ -13,11 +13,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
 from crawl.config import Config
 from crawl.errors import UsageError
+from crawl.hints import command
 from crawl.net.address_ranges import LOOPBACK_NAMES, AddressRange, embedded_ipv4, range_of
 from crawl.printable import printable
 from crawl.service.keys import APIKey, KeyCheck, KeyStatus
@@ -108,6 +110,15 @@ class Caller:
         """Whether requests of the class are allowed."""
         return self.key is None or self.key.may(scope)
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether jobs, events, crawls and webhooks of others are its own to see."""
+        return self.may(Scope.ADMIN)
+
+    def sees(self, owner: str) -> bool:
+        """Whether what belongs to this owner may be seen."""
+        return self.sees_all or owner == self.id
+
     def quota(self, scope: Scope, default: Quota) -> Quota:
         """What is granted: on loopback without a key anything."""
         return self.key.quota(scope, default) if self.key else UNLIMITED
@@ -175,6 +186,16 @@ def admit(
     return _refusal(_REASONS_OF_KEYS.get(checked.status, RefusalReason.KEY_UNKNOWN))
 
 
+def admit_unknown(policy: AccessPolicy, head: RequestHead) -> Refusal | None:
+    """Why a request is not answered for which nobody needs a key: a page of another site that
+    somebody visits must not read it."""
+    if not _is_our_host(policy, head.host):
+        return _refusal(RefusalReason.HOST)
+    if policy.is_loopback and _is_of_another_site(head):
+        return _refusal(RefusalReason.ORIGIN)
+    return None
+
+
 def authorize(caller: Caller, scope: Scope) -> Refusal | None:
     """Why the caller may not make requests of this class; None where it may."""
     if caller.may(scope):
@@ -202,10 +223,11 @@ def check_bind(address: str, *, has_keys: bool) -> None:
     """UsageError where the service would be open to the world."""
     if is_loopback_bind(address) or has_keys:
         return
+    make = command("keys", "make", "CRAWL_DIR", "NAME", "--scope", "submit", "--scope", "fetch")
     raise UsageError(
         f"{printable(address, 100) or 'an empty address'} can be reached from other machines, and"
         " there is no key: whoever reaches it could have anything fetched. Make a key first"
-        " (`crawl keys make CRAWL_DIR NAME --scope submit --scope fetch`), or listen on 127.0.0.1"
+        f" (`{make}`), or listen on 127.0.0.1"
     )
 
 
@@ -244,6 +266,7 @@ def _is_loopback_name(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
 def _is_loopback_address(text: str) -> bool:
     try:
         address = ip_address(text)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from threading import Condition
 
 from crawl.counters import Counters
@@ -97,7 +97,7 @@ class Arrivals:
             troubles, self._troubles = self._troubles, []
         return records, returned, troubles
 
-    def finished(self, records: list[FetchRecord]) -> None:
+    def finished(self, records: Sequence[FetchRecord]) -> None:
         """Says that records are stored: others may come in their place."""
         with self._changed:
             self._unfinished -= len(records)

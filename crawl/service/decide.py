@@ -7,7 +7,7 @@
     | a URL filter rejects it                          | refuse: filtered.NAME |
     | its host is an address that must not be asked    | refuse: address |
     | is outside of the scope of its site crawl        | refuse: out_of_scope |
-    | is known, and that is fresh enough               | answer |
+    | is known with all that is wished for, and fresh  | answer |
     | too many jobs of its host wait                   | overload: host_busy |
     | too many jobs of its priority wait               | overload: busy |
     | is on its way already                            | join |
@@ -25,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from crawl.service.cards import image_url_of
 from crawl.service.freshness import Freshness
 from crawl.service.settings import QueueBounds
 from crawl.service.values import Page, Wish
@@ -81,6 +82,18 @@ class Policy:
 
     freshness: Freshness
     bounds: QueueBounds
+    images: bool = False
+    """Whether images that stand for pages are fetched where a wish does not say it."""
+
+    def has_all(self, page: Page, wish: Wish) -> bool:
+        """Whether all that a wish asks for beside a page's metadata is known. Of what is no page
+        there is nothing."""
+        if not page.is_page:
+            return True
+        if wish.wants_markdown and page.markdown is None:
+            return False
+        wants_image = self.images if wish.image is None else wish.image
+        return page.image is not None or not wants_image or not image_url_of(page)
 
 
 _MIN_RETRY_S = 1.0
@@ -102,7 +115,11 @@ def decide(
     """What becomes of a wish. `page` is what is known of its URL, redirects followed to the end."""
     if checked.refusal:
         return Decision(Action.REFUSE, checked.refusal)
-    if page is not None and policy.freshness.is_fresh(page, checked.host, wish.max_age_s, now_ms):
+    if (
+        page is not None
+        and policy.freshness.is_fresh(page, checked.host, wish.max_age_s, now_ms)
+        and policy.has_all(page, wish)
+    ):
         return Decision(Action.ANSWER, page=page)
     bound = policy.bounds.of_host
     if not wish.crawl and load.of_host >= bound:

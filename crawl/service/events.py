@@ -68,6 +68,8 @@ class Event:
     host: str = ""
     crawl: str = ""
     tags: tuple[str, ...] = ()
+    owner: str = ""
+    """The key whose doing it was; empty where it was nobody's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +94,11 @@ class Listener:
         filter: EventFilter,
         most: int,
         detach: Callable[[Listener], None],
+        owner: str | None = None,
     ) -> None:
         self._loop = loop
         self._filter = filter
+        self._owner = owner
         self._most = most
         self._detach = detach
         self._lock = threading.Lock()
@@ -134,7 +138,9 @@ class Listener:
         self._call()
 
     def wants(self, event: Event) -> bool:
-        """Whether the event passes the filter."""
+        """Whether the event passes the filter, and is the listener's to hear."""
+        if self._owner is not None and event.owner != self._owner:
+            return False
         return self._filter.wants(event.host, event.crawl, event.tags)
 
     def offer(self, event: Event) -> None:
@@ -193,23 +199,40 @@ class EventBus:
         return len(self._listeners)
 
     def publish(
-        self, type: str, data: str, *, host: str = "", crawl: str = "", tags: tuple[str, ...] = ()
+        self,
+        type: str,
+        data: str,
+        *,
+        host: str = "",
+        crawl: str = "",
+        tags: tuple[str, ...] = (),
+        owner: str = "",
     ) -> EventId:
         """Tells all listeners of an event; never waits for one of them."""
         with self._lock:
             # under one lock, so that everybody hears events in their order
             self._sequence += 1
-            event = Event(EventId(self._epoch, self._sequence), type, data, host, crawl, tags)
+            event = Event(
+                EventId(self._epoch, self._sequence), type, data, host, crawl, tags, owner
+            )
             self._ring.append(event)
             listeners = [each for each in self._listeners if each.wants(event)]
             for listener in listeners:
                 listener.offer(event)
         return event.id
 
-    def listen(self, filter: EventFilter = _EVERYTHING, *, last: EventId | None = None) -> Listener:
+    def listen(
+        self,
+        filter: EventFilter = _EVERYTHING,
+        *,
+        last: EventId | None = None,
+        owner: str | None = None,
+    ) -> Listener:
         """A listener of the running event loop: it hears what comes, and with `last`, the id of the
-        last event that it has heard, what has come since, as far as the ring has it."""
-        listener = Listener(asyncio.get_running_loop(), filter, self._buffer, self._forget)
+        last event that it has heard, what has come since, as far as the ring has it. With an owner
+        it hears of that one's doings alone."""
+        loop = asyncio.get_running_loop()
+        listener = Listener(loop, filter, self._buffer, self._forget, owner)
         with self._lock:
             if len(self._listeners) >= self._most_listeners:
                 raise TooManyListeners(f"{self._most_listeners:,} listen already: come back later")

@@ -9,6 +9,7 @@ from threading import Lock
 from crawl.clock import Clock
 
 _ALPHABET = "0123456789abcdefghjkmnpqrstvwxyz"
+_DIGITS = "0123456789abcdef"
 _RANDOM_BITS = 80
 
 
@@ -38,6 +39,14 @@ class JobIds:
 def is_job_id(text: str) -> bool:
     """Whether a text from outside can be one."""
     return len(text) == 26 and all(letter in _ALPHABET for letter in text)
+
+
+def is_key_of_job(text: str) -> bool:
+    """Whether a text from outside can be the id of a job, a site crawl's among them, which has the
+    crawl's own before it."""
+    crawl, dash, digest = text.partition("-")
+    is_digest = len(digest) == 20 and all(letter in _DIGITS for letter in digest)
+    return is_job_id(crawl) and (is_digest or not dash)
 
 
 def _encode(number: int, length: int) -> str:

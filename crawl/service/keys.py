@@ -217,6 +217,15 @@ class KeyRing:
             self._used[key_id] = now_ms
         return KeyCheck(KeyStatus.VALID, key)
 
+    def is_valid(self, key: APIKey) -> bool:
+        """Whether a key that was let in is good still: neither disabled nor given another secret.
+        For answers that go on for long."""
+        now = self._find(key.id)
+        if now is None or now.is_disabled:
+            return False
+        is_old = key.digest == now.old_digest and self._clock.now_ms() < now.old_until_ms
+        return is_old or hmac.compare_digest(key.digest, now.digest)
+
     def flush(self) -> int:
         """Writes when keys were last used, and returns of how many: to be called by a timer, for a
         write for each request would be dear, and at the end."""

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
+from crawl.errors import NothingToDo
+from crawl.hints import command
 from crawl.operations.operation import Asked, Operation
 from crawl.operations.options import option
 from crawl.operations.view import Line, Note, Table, View
@@ -52,7 +54,7 @@ _DEFAULT_SCOPES = ("submit", "fetch", "lookup", "search")
 
 
 def run_make(work: Work, options: MakeOptions) -> dict[str, Any]:
-    with _ring(work) as ring:
+    with _ring(work, makes=True) as ring:
         made = ring.make(options.name, options.scope or _DEFAULT_SCOPES)
     return {**_values(made.key), "key": made.text}
 
@@ -79,10 +81,13 @@ def run_enable(work: Work, options: KeyOptions) -> dict[str, Any]:
 
 
 @contextmanager
-def _ring(work: Work) -> Iterator[KeyRing]:
+def _ring(work: Work, *, makes: bool = False) -> Iterator[KeyRing]:
     from crawl.service.keys import KeyRing
-    from crawl.service.place import open_store_of
+    from crawl.service.place import has_own_store, open_store_of
 
+    if not makes and not has_own_store(work.directory, work.config):
+        make = command("keys", "make", work.directory.address, "NAME")
+        raise NothingToDo(f"{work.directory.address} has no keys: `{make}` makes one")
     store = open_store_of(work.directory, work.config, work.clock)
     try:
         yield KeyRing.of(work.config, store, work.clock)

@@ -31,8 +31,9 @@ from crawl.robots.stored import StoredAnswer
 from crawl.service.arrivals import Arrivals
 from crawl.service.settings import LOOKUP_THREADS, REQUESTS
 
-MAX_PER_HOST = 2
-"""One that is asked for and one that follows as soon as the server's pause is over; more where
+MAX_PER_HOST = 3
+"""One that is being finished, one that is asked for and one that follows as soon as the server's
+pause is over, as long as finishing takes no longer than that; more where
 `fetcher.threads.per.queue` allows more requests at a time."""
 MAX_URLS = 4096
 """In the engine, of all servers."""
@@ -56,7 +57,7 @@ class Lane:
         politeness = Politeness.of(config)
         address_of = address_lookup(self._protocols.resolver)
         self.key_of = queue_keys(config, address_of)
-        """The server that a host's requests count for."""
+        """The key of a host's queue: the host, its domain or its address."""
         hooks = EngineHooks(
             key_of=self.key_of,
             clock=clock,
@@ -145,6 +146,26 @@ class Lane:
         now = self._clock.monotonic()
         return self._driver.with_engine(lambda engine: engine.pauses(now))
 
+    def long_pauses(self, longer_than_s: float) -> list[ServerState]:
+        """What servers are owed that must be left alone for longer than that, now or after each
+        request."""
+        now = self._clock.monotonic()
+        return self._driver.with_engine(lambda engine: _long_pauses(engine, now, longer_than_s))
+
+    def give_back(self, is_lost: Callable[[str], bool], reason: str) -> None:
+        """Gives back what waits for servers of these keys, which somebody else asks from now on."""
+        self._driver.with_engine(lambda engine: engine.give_back(is_lost, reason))
+
+    def under_way(self, is_asked: Callable[[str], bool]) -> int:
+        """How many requests to servers of these keys have not ended."""
+        return self._driver.with_engine(
+            lambda engine: sum(
+                queue.in_progress
+                for queue in engine.queues
+                if queue.in_progress and is_asked(queue.key)
+            )
+        )
+
     def keep_pauses(self, states: Iterable[ServerState]) -> None:
         """Owes servers what another engine did that asked them before."""
         now = self._clock.monotonic()
@@ -169,6 +190,21 @@ class Lane:
             self.fault = fault
         finally:
             self._protocols.close()
+
+
+def _long_pauses(engine: FetchEngine, now: float, longer_than_s: float) -> list[ServerState]:
+    states: list[ServerState] = []
+    for queue in engine.queues:
+        until = max(queue.ready_at, engine.queues.closed_until(queue.key))
+        if until > now + longer_than_s or queue.min_delay_s > longer_than_s:
+            states.append(
+                ServerState(
+                    *(queue.key, max(0.0, until - now), queue.exceptions),
+                    *("", max(0.0, until - now)),
+                    *(queue.min_delay_s, queue.wait_reason),
+                )
+            )
+    return states
 
 
 def _settings_of(config: Config) -> FetchSettings:

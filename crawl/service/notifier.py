@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from crawl.service import views
 from crawl.service.events import EventBus
@@ -20,28 +20,30 @@ class Notifier:
     def __init__(self, bus: EventBus, outbox: Outbox) -> None:
         self._bus = bus
         self._outbox = outbox
+        self._stored: Mapping[str, WebhookEvent] = {}
+        """Those that are to be told of next, by job."""
 
     def store(self, finished: Sequence[Finished]) -> None:
         """Puts deliveries into the outbox; after a kill some may be there twice."""
-        events = [
-            WebhookEvent(
-                FINISHED,
-                as_json(views.finished_view(each)),
-                _host(each),
-                each.wish.crawl,
-                each.wish.tags,
-            )
-            for each in finished
-        ]
-        self._outbox.add(events)
+        self._stored = {each.job: _event(each) for each in finished}
+        self._outbox.add(list(self._stored.values()))
 
     def tell(self, finished: Sequence[Finished]) -> None:
         for each in finished:
-            data = as_json(views.finished_view(each)).decode()
+            event = self._stored.get(each.job) or _event(each)
             self._bus.publish(
-                FINISHED, data, host=_host(each), crawl=each.wish.crawl, tags=each.wish.tags
+                FINISHED,
+                event.body.decode(),
+                host=event.host,
+                crawl=event.crawl,
+                tags=event.tags,
+                owner=event.owner,
             )
 
 
-def _host(finished: Finished) -> str:
-    return host_of(finished.wish.url) or host_of(finished.url) or ""
+def _event(finished: Finished) -> WebhookEvent:
+    """The same for webhooks and for those who listen."""
+    wish = finished.wish
+    host = host_of(wish.url) or host_of(finished.url) or ""
+    data = as_json(views.finished_view(finished))
+    return WebhookEvent(FINISHED, data, host, wish.crawl, wish.tags, wish.owner)

@@ -12,6 +12,8 @@ from crawl.service.stores.opening import open_store
 from crawl.service.stores.store import Store
 from crawl.storage.crawl_dir import CrawlDir
 
+_PAGES = "pages"
+
 
 def folder_of(crawl_dir: CrawlDir, config: Config) -> Path:
     """The service's folder, on this machine."""
@@ -26,7 +28,18 @@ def folder_of(crawl_dir: CrawlDir, config: Config) -> Path:
     return Path(crawl_dir.folder.path("service"))
 
 
+def has_own_store(crawl_dir: CrawlDir, config: Config) -> bool:
+    """Whether there is a store to look into; of one that is a server it is not known before."""
+    return bool(config[STORE]) or (folder_of(crawl_dir, config) / _PAGES).exists()
+
+
 def open_store_of(crawl_dir: CrawlDir, config: Config, clock: Clock) -> Store:
     """The metadata store, which several processes may have open."""
     named: str = config[STORE]
-    return open_store(named or f"lmdb:{folder_of(crawl_dir, config) / 'pages'}", clock)
+    return open_store(named or f"lmdb:{folder_of(crawl_dir, config) / _PAGES}", clock)
+
+
+def is_store_embedded(config: Config) -> bool:
+    """Whether the metadata store answers from this machine's memory; another's silence may last."""
+    named: str = config[STORE]
+    return not named or named.partition(":")[0].lower() in ("lmdb", "memory")

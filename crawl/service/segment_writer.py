@@ -19,7 +19,6 @@ import pyarrow as pa
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.errors import StorageError
 from crawl.fetcher.output import part_end
 from crawl.fetcher.output.batch import Batch, KeptForParse, PackedBatch, pack_notes
 from crawl.fetcher.output.chunk_files import ChunkFiles
@@ -41,14 +40,11 @@ from crawl.storage.segments import (
     PARSE_DATA,
     PARSE_TEXT,
     PARSED,
+    SERVICE,
     PartManifest,
     Segment,
 )
 
-SERVICE = "SERVICE"
-"""The mark of a segment that the service writes, or wrote."""
-NAME_END = "-service"
-"""So its name is none that generate would choose, and still one that sorts by time."""
 _PART = 0
 """It has one part, as it has one writer."""
 
@@ -57,7 +53,7 @@ ParseTable = Callable[[pa.Table], ParsedBatch]
 
 
 class SegmentWriter:
-    """An open segment. For one thread."""
+    """An open segment. For one thread, and another that does what it leaves for later."""
 
     def __init__(
         self,
@@ -69,8 +65,11 @@ class SegmentWriter:
         buckets: int,
         before_parse: KeptForParse,
         parse: ParseTable,
+        later: Callable[[Callable[[], None]], None] = lambda work: work(),
     ) -> None:
+        """`later` has something done after all that it was given before."""
         self.name = name
+        self._later = later
         self._config = config
         self._clock = clock
         self._buckets = buckets
@@ -92,6 +91,8 @@ class SegmentWriter:
         """Parses of pages of the batch, by URL."""
         self._troubles: list[HostTrouble] = []
         self.counters = Counters()
+        self._written = Counters()
+        """What was counted along with what is in files."""
         self.urls: set[str] = set()
         """That have a record here: a segment has one of each."""
         self.bytes = 0
@@ -112,7 +113,7 @@ class SegmentWriter:
             self.bytes += self._batch.add(record)
         self._parsed.update(parsed)
         if self._batch.is_full:
-            self._write_batch()
+            self._write_batch_later()
 
     def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
         """Takes hosts that failed, for the rounds of the batch crawl."""
@@ -140,8 +141,12 @@ class SegmentWriter:
         return answered
 
     def publish(self) -> None:
-        """Writes what is left and makes it a segment: fetched, parsed, and nobody's any more."""
-        self._write_batch()
+        """Has what is left written, and makes it a segment: fetched, parsed, and nobody's any
+        more. Nothing may be added from now on."""
+        self._write_batch_later()
+        self._later(self._publish)
+
+    def _publish(self) -> None:
         self._commit(self._journal.end())
         chunks = self._log.committed()
         self._publish_tables(chunks)
@@ -153,12 +158,11 @@ class SegmentWriter:
         self._journal.end()
         self._stack.close()
 
-    def _write_batch(self) -> None:
-        if not self._batch.rows:
-            return
-        packed, parsed = self._batch.packed({}), self._parsed
-        self._batch, self._parsed = self._batch.next(), {}
-        self._write(packed, parsed)
+    def _write_batch_later(self) -> None:
+        batch, parsed = self._batch, self._parsed
+        if batch.rows:
+            self._batch, self._parsed = batch.next(), {}
+            self._later(lambda: self._write(batch.packed({}), parsed))
 
     def _write(self, packed: PackedBatch, parsed: Mapping[str, ParsedBatch]) -> None:
         for part, rows in packed.tables.items():
@@ -172,12 +176,14 @@ class SegmentWriter:
             self._files.write(PARSE, batch.crawl_parse)
             self._files.write(PARSE_DATA, batch.parse_data)
             self._files.write(PARSE_TEXT, batch.parse_text)
-            self.counters.update(batch.counters)
+            self._written.update(batch.counters)
 
     def _commit(self, notes: list[str]) -> None:
         pieces = self._files.finish()
         if pieces or notes:
-            self._log.commit(Chunk(pieces, dict(self.counters), notes))
+            counters = Counters(self.counters)
+            counters.update(self._written)
+            self._log.commit(Chunk(pieces, dict(counters), notes))
             self._journal_files.delete(notes)
         self._files = ChunkFiles(self._segment.folder, _PART, self._buckets)
 
@@ -185,6 +191,7 @@ class SegmentWriter:
         now_ms = self._clock.now_ms()
         report = Report("serve", now_ms, self._config.digest(), {})
         report.counters.update(self.counters)
+        report.counters.update(self._written)
         report.finished_ms = now_ms
         manifests = {
             table: PartManifest.of_pieces(
@@ -227,14 +234,4 @@ def _without(contents: pa.Table, parsed: Mapping[str, ParsedBatch]) -> pa.Table:
 
 def unpublished(crawl_dir: CrawlDir) -> list[str]:
     """The segments that a service left open, oldest first."""
-    names = []
-    for name in crawl_dir.segments.folder.names():
-        if not name.endswith(NAME_END):
-            continue
-        segment = crawl_dir.segments.segment(name)
-        try:
-            if segment.folder.exists(SERVICE) and not segment.is_done(GENERATE):
-                names.append(name)
-        except StorageError:  # damaged: `crawl check` tells of it, and mends it
-            continue
-    return sorted(names)
+    return [segment.name for segment in crawl_dir.segments.open_of_service()]

@@ -11,17 +11,19 @@ from typing import Any
 
 from crawl.errors import EnvironmentFault, UsageError
 from crawl.hints import install
+from crawl.service.http_limits import HttpLimits
 
 _BACKLOG = 1024
-_MAX_CONNECTIONS = 2000
 _GRACE_S = 5
 _START_S = 30.0
 _EXTRA = "serve"
+_USUAL = HttpLimits()
 
 
 def require_server() -> None:
     """EnvironmentFault where the extra is not installed."""
     try:
+        import httptools  # noqa: F401
         import starlette  # noqa: F401
         import uvicorn  # noqa: F401
     except ImportError as error:
@@ -47,25 +49,33 @@ def listening(host: str, port: int) -> socket.socket:
 
 
 @contextmanager
-def served(app: Any, listener: socket.socket) -> Iterator[Callable[[], bool]]:
-    """Serves the application for as long as the block lasts; yields whether it still does."""
+def served(
+    app: Any,
+    listener: socket.socket,
+    limits: HttpLimits = _USUAL,
+    grace_s: int = _GRACE_S,
+) -> Iterator[Callable[[], bool]]:
+    """Serves the application for as long as the block lasts; yields whether it still does. At its
+    end requests under way have so many seconds."""
     import uvicorn
 
-    config = uvicorn.Config(
+    from crawl.service.http_connections import bounded_protocol
+
+    _drop_who_takes_nothing(listener, limits.timeout_s)
+    settings = uvicorn.Config(
         app,
         loop="uvloop" if _has_uvloop() else "asyncio",
-        http="auto",
+        http=bounded_protocol(limits),
+        ws="none",
         lifespan="off",
         access_log=False,
         log_config=None,
         server_header=False,
         date_header=True,
         proxy_headers=False,
-        limit_concurrency=_MAX_CONNECTIONS,
-        timeout_graceful_shutdown=_GRACE_S,
-        h11_max_incomplete_event_size=64 << 10,
+        timeout_graceful_shutdown=grace_s,
     )
-    server = uvicorn.Server(config)
+    server = uvicorn.Server(settings)
     thread = threading.Thread(
         target=server.run, kwargs={"sockets": [listener]}, name="service-http", daemon=True
     )
@@ -77,6 +87,14 @@ def served(app: Any, listener: socket.socket) -> Iterator[Callable[[], bool]]:
         server.should_exit = True
         thread.join()
         listener.close()
+
+
+def _drop_who_takes_nothing(listener: socket.socket, after_s: float) -> None:
+    """Has the system end connections whose other side neither answers nor takes what it is sent:
+    an answer that nobody reads would stay in memory. What is accepted inherits it."""
+    if hasattr(socket, "TCP_USER_TIMEOUT"):  # Linux
+        listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, round(after_s * 1000))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
 
 
 def _wait_until_started(server: Any, thread: threading.Thread) -> None:

@@ -84,12 +84,14 @@ REDIRECTS = integer(
 RELATED_IMAGES = boolean(
     "service.related.images",
     False,
-    "Fetch the picture that represents a page, too, for its size and type; with low priority.",
+    "Fetch the image that stands for a page, too, for its size and type, where a request does not"
+    " say whether to; the page's job ends when it has come.",
 )
 MARKDOWN_SIZE = size(
     "service.markdown.size",
     100_000,
-    "Of a page's main text as Markdown so much is kept beside its metadata; 0: none.",
+    "Of a page's main text as Markdown so much is kept beside its metadata, where somebody asks for"
+    " the format; 0: none.",
 )
 SEGMENT_SECONDS = duration(
     "service.segment.seconds",
@@ -110,14 +112,6 @@ IDLE = duration(
     "A server's queue that had nothing to do for this is retired, once its pauses are over.",
     unit="s",
     minimum=1.0,
-)
-LEASE = duration(
-    "service.lease",
-    3.0,
-    "An owner of domains that does not renew its lease asks nobody after this.",
-    unit="s",
-    minimum=0.5,
-    maximum=60.0,
 )
 FOLDER = text(
     "service.folder",

@@ -176,6 +176,34 @@ WEBHOOKS_LEASE = duration(
     unit="s",
     minimum=0.1,
 )
+HTTP_CONNECTIONS = integer(
+    "service.http.connections",
+    2_000,
+    "Connections at a time; others are told to come back later.",
+    minimum=1,
+)
+HTTP_TIMEOUT = duration(
+    "service.http.timeout",
+    60.0,
+    "A request that has not arrived after this is broken off, and so is an answer of which nothing"
+    " is taken.",
+    unit="s",
+    minimum=0.1,
+)
+HTTP_STREAMS = integer(
+    "service.http.streams",
+    200,
+    "Streams of one key (events, pages of crawls) at a time; those of all: a half of the"
+    " connections.",
+    minimum=1,
+)
+HTTP_STREAM_TIME = duration(
+    "service.http.stream.time",
+    3_600.0,
+    "A stream ends after this; whoever connects again with Last-Event-ID misses nothing.",
+    unit="s",
+    minimum=0.01,
+)
 EVENTS_RING = integer(
     "service.events.ring",
     10_000,

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
-from crawl.errors import UsageError
+from crawl.errors import ServiceUnreachable, UsageError
+from crawl.hints import command
 from crawl.operations.operation import Asked, Operation, Place
 from crawl.operations.options import option
 from crawl.operations.view import Line, Note, View
@@ -16,6 +19,8 @@ from crawl.service.operation import DEFAULT_PORT
 
 KEY_VARIABLE = "NUTRIA_KEY"
 _REFUSED = 1
+_CONNECT_S = 10.0
+_PAGES = (None, "fetch_success", "fetch_notmodified")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,19 +42,43 @@ class SubmitOptions:
         str | None,
         option("How old an answer may be (such as 15min); 0: fetch anew.", metavar="TIME"),
     ] = None
-    priority: Annotated[str, option("high, normal or low.", metavar="CLASS")] = "normal"
+    priority: Annotated[str, option("Its class: high, normal or low.", metavar="CLASS")] = "normal"
     tag: Annotated[
         tuple[str, ...], option("A word by which listeners choose.", metavar="WORD")
     ] = ()
 
 
 def run(work: Work, options: SubmitOptions) -> list[dict[str, Any]]:
-    from crawl.service.client.blocking import connect
+    from crawl.service.client.address import checked_address, checked_key
 
     if not options.urls:
         raise UsageError("expected at least one URL")
-    key = options.key or os.environ.get(KEY_VARIABLE)
-    with connect(options.server, key=key) as client:
+    address = checked_address(options.server, "--server")
+    named = "--key" if options.key else KEY_VARIABLE
+    key = checked_key(options.key or os.environ.get(KEY_VARIABLE) or None, named)
+    _require_listener(address)
+    return _submitted(address, key, options)
+
+
+def _require_listener(address: str) -> None:
+    """ServiceUnreachable where nobody listens: a client would try again for as long as it may,
+    and whoever types a command has rather forgotten to start the service."""
+    parts = urlsplit(address)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
+    try:
+        socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
+    except OSError as error:
+        start = command("serve", "CRAWL_DIR")
+        why = printable(error.strerror or str(error), 200)
+        raise ServiceUnreachable(
+            f"{address}: the service cannot be reached: {why}; `{start}` starts one"
+        ) from error
+
+
+def _submitted(address: str, key: str | None, options: SubmitOptions) -> list[dict[str, Any]]:
+    from crawl.service.client.blocking import connect
+
+    with connect(address, key=key) as client:
         jobs = client.submit(
             list(options.urls),
             priority=options.priority,
@@ -70,8 +99,12 @@ def render(jobs: list[dict[str, Any]], asked: Asked) -> View:
 def _line(job: dict[str, Any]) -> str:
     page = job.get("page") or {}
     words = [job["state"], printable(job["url"], 500)]
-    if job.get("reason"):
-        words.append(f"({printable(job['reason'], 200)})")
+    # of a page that there is not, what the server said, or that it said nothing
+    no_page = page.get("status") if page.get("status") not in _PAGES else None
+    reasons = [no_page, page.get("reason") if no_page else None, job.get("reason")]
+    told = dict.fromkeys(printable(str(each), 200) for each in reasons if each)
+    if told:
+        words.append(f"({': '.join(told)})")
     if page.get("title"):
         words.append(f"“{printable(page['title'], 100)}”")
     return " ".join(words)

@@ -10,11 +10,13 @@ from typing import Any
 
 import msgspec
 
-from crawl.model.status import status_label
+from crawl.service.cards import card_of as card_of
 from crawl.service.intake import Submitted
+from crawl.service.page_json import label_of, page_json
 from crawl.service.pages import Resolved
+from crawl.service.refusals import in_words, reason_of_end
 from crawl.service.site_crawls.values import SiteCrawl
-from crawl.service.values import Finished, Hop, JobState, Page
+from crawl.service.values import Finished, Hop, Job, JobState, Page
 
 _decode = msgspec.json.Decoder().decode
 Json = dict[str, Any]
@@ -22,47 +24,8 @@ Json = dict[str, Any]
 
 def page_view(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: bool = False) -> Json:
     """A page under the URL that it was asked for by, with what it says of itself."""
-    view: Json = {
-        "url": asked,
-        "final_url": page.url,
-        "status": status_label(page.status),
-        "code": page.code,
-        "fetched_ms": page.fetched_ms,
-        "chain": [hop_view(hop) for hop in hops],
-    }
-    if page.reason:
-        view["reason"] = page.reason
-    if page.redirect:
-        view["redirect"] = page.redirect
-    if page.is_page:
-        view |= {
-            "changed_ms": page.changed_ms,
-            "content_type": page.content_type,
-            "bytes": page.size,
-            "signature": page.signature,
-            "segment": page.segment,
-        }
-        if page.parse:
-            view["parse"] = page.parse
-        view |= {name: value for name, value in card_of(page).items() if name not in view}
-        if markdown:
-            view["markdown"] = page.markdown
-    if page.timings is not None:
-        view["timings_ms"] = {
-            name: round(value, 1)
-            for name in page.timings.__struct_fields__
-            if (value := getattr(page.timings, name)) is not None
-        }
+    view: Json = _decode(page_json(page, asked, hops, markdown=markdown))
     return view
-
-
-def card_of(page: Page) -> Json:
-    """What the page says of itself; empty where it says nothing."""
-    try:
-        card = _decode(page.card) if page.card else {}
-    except msgspec.DecodeError:  # of a row that a release before wrote
-        return {}
-    return card if isinstance(card, dict) else {}
 
 
 def resolved_view(resolved: Resolved, asked: str, *, markdown: bool = False) -> Json:
@@ -72,7 +35,7 @@ def resolved_view(resolved: Resolved, asked: str, *, markdown: bool = False) -> 
 def hop_view(hop: Hop) -> Json:
     return {
         "url": hop.url,
-        "status": status_label(hop.status),
+        "status": label_of(hop.status),
         "code": hop.code,
         "at_ms": hop.at_ms,
     }
@@ -87,15 +50,18 @@ def submitted_view(submitted: Submitted) -> Json:
     }
     if submitted.reason:
         view["reason"] = submitted.reason
+        view["message"] = in_words(submitted.reason)
     if submitted.retry_after_s:
         view["retry_after_s"] = round(submitted.retry_after_s, 1)
     if submitted.answer is not None:
-        view["page"] = resolved_view(submitted.answer, submitted.url)
+        view["page"] = resolved_view(
+            submitted.answer, submitted.url, markdown=submitted.wish.wants_markdown
+        )
     return view
 
 
-def finished_view(finished: Finished, *, markdown: bool = False) -> Json:
-    """What became of a job."""
+def finished_view(finished: Finished, *, markdown: bool | None = None) -> Json:
+    """What became of a job; with Markdown where its submitter wanted that, or as it is said."""
     page = finished.page
     view: Json = {
         "id": finished.job,
@@ -110,17 +76,47 @@ def finished_view(finished: Finished, *, markdown: bool = False) -> Json:
     }
     if finished.wish.crawl:
         view |= {"crawl": finished.wish.crawl, "depth": finished.wish.depth}
-    if finished.reason:
-        view["reason"] = finished.reason
+    if reason := reason_of_end(finished):
+        view["reason"] = reason
+        view["message"] = in_words(reason)
     if page is not None:
-        view["status"] = status_label(page.status)
-        view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=markdown)
+        view["status"] = label_of(page.status)
+        with_markdown = finished.wish.wants_markdown if markdown is None else markdown
+        view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=with_markdown)
     return view
 
 
-def waiting_view(job_id: str, url: str) -> Json:
-    """A job that is on its way."""
-    return {"id": job_id, "url": url, "state": JobState.QUEUED.value}
+WAITS_FOR_FETCH = {"waits_for": "batch_fetch", "retry_after_s": 30.0}
+"""Of a job whose host a batch fetch of the crawl asks at the moment."""
+
+
+def waiting_view(submitted: Submitted, *, is_left_to_fetch: bool = False) -> Json:
+    """A job that was submitted just now, and is on its way."""
+    view = {"id": submitted.id, "url": submitted.wish.url, "state": JobState.QUEUED.value}
+    return {**view, **(WAITS_FOR_FETCH if is_left_to_fetch else {})}
+
+
+def job_view(job: Job, not_before_ms: int = 0, *, is_left_to_fetch: bool = False) -> Json:
+    """A job that is on its way, as far as it has come."""
+    view: Json = {
+        "id": job.id,
+        "job": job.id,
+        "url": job.wish.url,
+        "state": JobState.QUEUED.value,
+        "final_url": job.url,
+        "chain": [hop_view(hop) for hop in job.hops],
+        "submitted_ms": job.submitted_ms,
+        "priority": job.wish.priority.label,
+        "tags": list(job.wish.tags),
+        "tries": job.tries,
+    }
+    if not_before_ms:
+        view["not_before_ms"] = not_before_ms
+    if is_left_to_fetch:
+        view |= WAITS_FOR_FETCH
+    if job.wish.crawl:
+        view |= {"crawl": job.wish.crawl, "depth": job.wish.depth}
+    return view
 
 
 def crawl_view(crawl: SiteCrawl) -> Json:
@@ -134,11 +130,14 @@ def crawl_view(crawl: SiteCrawl) -> Json:
         "asked": counts.asked,
         "pages": counts.pages,
         "failed": counts.failed,
-        "outstanding": counts.outstanding,
+        "outstanding": 0 if crawl.ended_ms else counts.outstanding,
         "left_out": dict(sorted(counts.left_out.items())),
     }
+    if crawl.further_hosts:
+        view["further_hosts"] = list(crawl.further_hosts)
     if crawl.ended_ms:
         view["ended_ms"] = crawl.ended_ms
+        view["given_up"] = counts.outstanding
     return view
 
 

@@ -7,12 +7,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
+from crawl.search.query_text import LONGEST as LONGEST_QUERY
 from crawl.service.api import bodies
 from crawl.service.api.gate import Handle
 from crawl.service.api.handlers import MAX_WAIT_S, Handlers
-from crawl.service.api.streams import Streams
+from crawl.service.api.streams import MAX_WORD, MAX_WORDS, MOST_NUMBER, PAGE_NUMBER_PATTERN, Streams
 from crawl.service.api.webhook_handlers import WebhookHandlers, WebhookWish
 from crawl.service.scope import Scope
 
@@ -26,6 +25,7 @@ class Parameter:
     schema: Mapping[str, Any]
     place: str = "query"
     is_required: bool = False
+    example: str | int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +46,33 @@ class Endpoint:
     media_types: tuple[str, ...] = ("application/json",)
     refusals: tuple[int, ...] = field(default=())
     """Statuses beside those that every endpoint may answer with."""
+    schemas: Mapping[int, str] = field(default_factory=dict)
+    """Of the answers, by status (answers.py)."""
+    links: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """Operations that go on with what was made, and how their parameters are had of the answer."""
 
 
-_TEXT = {"type": "string"}
-_URL = Parameter(
-    "url", "The URL.", {"type": "string", "maxLength": bodies.MAX_QUERY}, is_required=True
+_TEXT = {"type": "string", "minLength": 1, "maxLength": bodies.MAX_QUERY}
+_QUERY = {**_TEXT, "maxLength": LONGEST_QUERY}
+_WORD = {"type": "string", "minLength": 1, "maxLength": MAX_WORD}
+_WORDS = {"type": "array", "items": _WORD, "maxItems": MAX_WORDS}
+_URL = Parameter("url", "The URL.", _TEXT, is_required=True, example="https://example.org/news/1")
+_LAST_EVENT = Parameter(
+    "Last-Event-ID",
+    "Goes on behind this event.",
+    {"type": "string"},
+    "header",
+    example="1795095149063-17",
 )
-_LAST_EVENT = Parameter("Last-Event-ID", "Goes on behind this one.", _TEXT, "header")
+_LAST_PAGE = Parameter(
+    "Last-Event-ID",
+    "The same, as a client of server-sent events says it.",
+    {"type": "string", "pattern": PAGE_NUMBER_PATTERN},
+    "header",
+    example="3",
+)
+_MADE_CRAWL = {"crawl": "$response.body#/id"}
+_MADE_WEBHOOK = {"webhook": "$response.body#/id"}
 
 
 def _whole(least: int, most: int, default: int) -> dict[str, Any]:
@@ -71,20 +91,30 @@ def endpoints(
             {202: "What became of each URL: queued, joined, answered, or refused with the reason."},
             bodies.Submission,
             {"urls": ["https://example.org/a", {"url": "https://example.org/b", "max_age": 0}]},
-            refusals=(413, 415, 429),
+            schemas={202: "Submitted"},
+            links={"handlers_job": {"job": "$response.body#/jobs/0/id"}},
         ),
         Endpoint(
             *("GET", "/v1/jobs/{job}", Scope.LOOKUP, handlers.job),
             "What became of a submitted URL.",
             {200: "The job; `state` says whether it ended."},
+            schemas={200: "Job"},
             refusals=(404,),
         ),
         Endpoint(
             *("GET", "/v1/url", Scope.LOOKUP, handlers.url),
             "What is known of a URL, redirects followed.",
             {200: "Its page, or why there is none."},
-            parameters=(_URL,),
-            refusals=(404, 429),
+            schemas={200: "Page"},
+            parameters=(
+                _URL,
+                Parameter(
+                    "formats",
+                    "`markdown`: with the main text, null where nobody asked for it before.",
+                    {"type": "string", "enum": ["metadata", "markdown", "metadata,markdown"]},
+                ),
+            ),
+            refusals=(404,),
         ),
         Endpoint(
             *("POST", "/v1/lookup", Scope.LOOKUP, handlers.lookup),
@@ -92,7 +122,7 @@ def endpoints(
             {200: "A page, or null, for each URL, in their order."},
             bodies.Lookup,
             {"urls": ["https://example.org/a", "https://example.org/b"]},
-            refusals=(413, 415, 429),
+            schemas={200: "Pages"},
         ),
         Endpoint(
             *("POST", "/v1/fetch", Scope.FETCH, handlers.fetch),
@@ -103,31 +133,35 @@ def endpoints(
             (
                 Parameter(
                     "wait",
-                    f"How long to wait, such as 5s; at most {MAX_WAIT_S:g}s.",
-                    {"type": "string", "default": "5s"},
+                    f"How long to wait, such as 5s; never more than {MAX_WAIT_S:g}s.",
+                    {"type": "string", "default": "5s", "pattern": bodies.AGE_PATTERN},
+                    example="10s",
                 ),
             ),
-            refusals=(413, 415, 422, 429),
+            schemas={200: "Page", 202: "Awaited"},
+            links={"handlers_job": {"job": "$response.body#/job/id"}},
+            refusals=(422,),
         ),
         Endpoint(
             *("GET", "/v1/search", Scope.SEARCH, handlers.search),
             "The best pages for a query, those of the last seconds among them.",
             {200: "The hits, best first."},
+            schemas={200: "Hits"},
             parameters=(
-                Parameter("q", "The query.", {"type": "string"}, is_required=True),
-                Parameter("limit", "How many hits.", _whole(1, 100, 10)),
-                Parameter("offset", "Hits that are passed over.", _whole(0, 900, 0)),
+                Parameter("q", "The query.", _QUERY, is_required=True, example="lighthouse keeper"),
+                Parameter("limit", "How many hits.", _whole(1, 100, 10), example=10),
+                Parameter("offset", "Hits that are passed over.", _whole(0, 900, 0), example=0),
             ),
-            refusals=(404, 429, 501),
+            refusals=(404, 501),
         ),
         Endpoint(
             *("GET", "/v1/events", Scope.LOOKUP, streams.events),
             "Finished URLs as they come (server-sent events).",
             {200: "Events named `finished`; `lagged` where some were missed."},
             parameters=(
-                Parameter("crawl", "Only of this site crawl.", _TEXT),
-                Parameter("tag", "Only with one of these tags.", _TEXT),
-                Parameter("host", "Only of these hosts, and those below.", _TEXT),
+                Parameter("crawl", "Only of this site crawl.", _WORD),
+                Parameter("tag", "Only with one of these tags.", _WORDS),
+                Parameter("host", "Only of these hosts, and those below.", _WORDS),
                 _LAST_EVENT,
             ),
             media_types=("text/event-stream",),
@@ -138,24 +172,33 @@ def endpoints(
             {201: "The crawl."},
             bodies.SiteWish,
             {"seeds": ["https://example.org/"], "limits": {"pages": 100}},
-            refusals=(413, 415, 429),
+            schemas={201: "Crawl"},
+            links={
+                "handlers_crawl": _MADE_CRAWL,
+                "handlers_cancel_crawl": _MADE_CRAWL,
+                "streams_pages": _MADE_CRAWL,
+            },
+            refusals=(422,),
         ),
         Endpoint(
             *("GET", "/v1/crawls", Scope.CRAWL, handlers.crawls),
             "Your crawls, oldest first.",
             {200: "The crawls."},
-            parameters=(Parameter("limit", "The last so many.", _whole(1, 1000, 100)),),
+            schemas={200: "Crawls"},
+            parameters=(Parameter("limit", "The last so many.", _whole(1, 1000, 100), example=10),),
         ),
         Endpoint(
             *("GET", "/v1/crawls/{crawl}", Scope.CRAWL, handlers.crawl),
             "How far a crawl is.",
             {200: "The crawl."},
+            schemas={200: "Crawl"},
             refusals=(404,),
         ),
         Endpoint(
             *("DELETE", "/v1/crawls/{crawl}", Scope.CRAWL, handlers.cancel_crawl),
             "Cancels a crawl: what waits is not asked for.",
             {200: "The crawl, which has ended."},
+            schemas={200: "Crawl"},
             refusals=(404,),
         ),
         Endpoint(
@@ -164,8 +207,18 @@ def endpoints(
             "server-sent events, JSON lines or Markdown.",
             {200: "The pages; the answer ends with the crawl."},
             parameters=(
-                Parameter("after", "Goes on behind the page of this number.", _TEXT),
-                _LAST_EVENT,
+                Parameter(
+                    "after", "Goes on behind the page of this number.", _whole(0, MOST_NUMBER, 0)
+                ),
+                Parameter("limit", "Ends after so many pages.", _whole(1, 10**7, 10**7)),
+                Parameter(
+                    "wait",
+                    f"Waits for pages for so long, such as 5s; never more than {MAX_WAIT_S:g}s."
+                    " Without it the answer ends with the crawl.",
+                    {"type": "string", "pattern": bodies.AGE_PATTERN},
+                    example="5s",
+                ),
+                _LAST_PAGE,
             ),
             media_types=("application/x-ndjson", "text/event-stream", "text/markdown"),
             refusals=(404, 406),
@@ -195,13 +248,25 @@ def _webhook_endpoints(webhooks: WebhookHandlers) -> tuple[Endpoint, ...]:
             {201: "The webhook, with its secret, which is told this once."},
             WebhookWish,
             {"url": "https://example.org/hook", "tags": ["newsroom"]},
-            refusals=(413, 415),
+            schemas={201: "NewWebhook"},
+            links={
+                f"webhookhandlers_{name}": _MADE_WEBHOOK
+                for name in ("get", "resume", "dead_letters", "redeliver", "purge", "remove")
+            },
+            refusals=(422,),
         ),
         Endpoint(
-            *("GET", "/v1/webhooks", scope, webhooks.list), "Your webhooks.", {200: "The webhooks."}
+            *("GET", "/v1/webhooks", scope, webhooks.list),
+            "Your webhooks.",
+            {200: "The webhooks."},
+            schemas={200: "Webhooks"},
         ),
         Endpoint(
-            *("GET", path, scope, webhooks.get), "One webhook.", {200: "It."}, refusals=(404,)
+            *("GET", path, scope, webhooks.get),
+            "One webhook.",
+            {200: "It."},
+            schemas={200: "Webhook"},
+            refusals=(404,),
         ),
         Endpoint(
             *("DELETE", path, scope, webhooks.remove),
@@ -213,13 +278,14 @@ def _webhook_endpoints(webhooks: WebhookHandlers) -> tuple[Endpoint, ...]:
             *("POST", f"{path}/resume", scope, webhooks.resume),
             "Delivers again to a webhook that was paused.",
             {200: "The webhook."},
+            schemas={200: "Webhook"},
             refusals=(404,),
         ),
         Endpoint(
             *("GET", f"{path}/dead", scope, webhooks.dead_letters),
             "Deliveries that were given up, oldest first.",
             {200: "Up to a hundred."},
-            parameters=(Parameter("after", "Goes on behind this key.", _TEXT),),
+            parameters=(Parameter("after", "Goes on behind this key.", _WORD),),
             refusals=(404,),
         ),
         Endpoint(
@@ -235,110 +301,3 @@ def _webhook_endpoints(webhooks: WebhookHandlers) -> tuple[Endpoint, ...]:
             refusals=(404,),
         ),
     )
-
-
-_REFUSALS = {
-    400: "The request cannot be meant; `message` names the place.",
-    401: "A key is needed, or it is none.",
-    403: "The key, or the sender, may not do this.",
-    404: "There is no such thing.",
-    406: "None of the types in Accept can be had.",
-    413: "The body is too large.",
-    415: "The body is not application/json.",
-    422: "The URL was not fetched; `code` is the reason.",
-    429: "Too much: come back after Retry-After.",
-    500: "A fault of the service.",
-    501: "The service lacks a part.",
-    503: "A store cannot be reached, or the service ends: come back after Retry-After.",
-}
-_ALWAYS = (400, 401, 403, 503)
-
-
-def openapi(all_endpoints: tuple[Endpoint, ...], version: str) -> dict[str, Any]:
-    """The description of the interface (OpenAPI 3.1)."""
-    types = [each.body for each in all_endpoints if each.body is not None]
-    _, components = msgspec.json.schema_components(
-        types, ref_template="#/components/schemas/{name}"
-    )
-    paths: dict[str, dict[str, Any]] = {}
-    for each in all_endpoints:
-        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each)
-    error = {
-        "type": "object",
-        "required": ["error"],
-        "properties": {
-            "error": {
-                "type": "object",
-                "required": ["code", "message"],
-                "properties": {"code": _TEXT, "message": _TEXT, "details": {}},
-            }
-        },
-    }
-    return {
-        "openapi": "3.1.0",
-        "info": {
-            "title": "Nutria",
-            "version": version,
-            "summary": "URLs in, their pages known within seconds.",
-        },
-        "paths": paths,
-        "components": {
-            "schemas": {**components, "Error": error},
-            "securitySchemes": {
-                "key": {"type": "http", "scheme": "bearer", "description": "An API key."}
-            },
-        },
-    }
-
-
-def _operation(endpoint: Endpoint) -> dict[str, Any]:
-    responses: dict[str, Any] = {
-        str(status): _success(endpoint, status, about) for status, about in endpoint.answers.items()
-    }
-    always = () if endpoint.scope is None else _ALWAYS
-    for status in sorted({*always, *endpoint.refusals}):
-        schema = {"schema": {"$ref": "#/components/schemas/Error"}}
-        responses[str(status)] = {
-            "description": _REFUSALS[status],
-            "content": {"application/json": schema},
-        }
-    operation: dict[str, Any] = {
-        "operationId": endpoint.handle.__qualname__.rpartition(".")[0].lower()
-        + "_"
-        + endpoint.handle.__name__,
-        "summary": endpoint.summary,
-        "responses": responses,
-        "parameters": [*_path_parameters(endpoint.path), *map(_parameter, endpoint.parameters)],
-    }
-    if endpoint.scope is not None:
-        operation["security"] = [{}, {"key": []}]
-    if endpoint.body is not None:
-        (schema,), _ = msgspec.json.schema_components(
-            [endpoint.body], ref_template="#/components/schemas/{name}"
-        )
-        content: dict[str, Any] = {"schema": schema}
-        if endpoint.example is not None:
-            content["example"] = endpoint.example
-        operation["requestBody"] = {"required": True, "content": {"application/json": content}}
-    return operation
-
-
-def _success(endpoint: Endpoint, status: int, about: str) -> dict[str, Any]:
-    if status == 204:
-        return {"description": about}
-    return {"description": about, "content": {kind: {} for kind in endpoint.media_types}}
-
-
-def _path_parameters(path: str) -> list[dict[str, Any]]:
-    names = [part[1:-1] for part in path.split("/") if part.startswith("{")]
-    return [{"name": name, "in": "path", "required": True, "schema": _TEXT} for name in names]
-
-
-def _parameter(parameter: Parameter) -> dict[str, Any]:
-    return {
-        "name": parameter.name,
-        "in": parameter.place,
-        "description": parameter.about,
-        "required": parameter.is_required,
-        "schema": dict(parameter.schema),
-    }

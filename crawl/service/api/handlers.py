@@ -8,25 +8,34 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
+from msgspec import UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
 
 from crawl.errors import NoSnapshot, UsageError
+from crawl.hints import install
 from crawl.search.answers import SearchOptions
 from crawl.service import views
 from crawl.service.access import Caller
+from crawl.service.admission import MAX_URL
 from crawl.service.api import bodies
 from crawl.service.api.gate import Gate, Refused, json_response
-from crawl.service.ids import is_job_id
+from crawl.service.ids import is_job_id, is_key_of_job
 from crawl.service.intake import Submitted
+from crawl.service.page_json import page_json
+from crawl.service.pages import Resolved
+from crawl.service.queues.queue import Entry
+from crawl.service.refusals import in_words, reason_of_end, refusal_of
 from crawl.service.scope import Scope
 from crawl.service.service import Service
 from crawl.service.urls_in_text import urls_in_text
-from crawl.service.values import JobState
+from crawl.service.values import Finished, JobState, job_of
 
 MAX_WAIT_S = 60.0
 _THREADS = 8
 """That wait for disks: the loop that serves all requests must not."""
+_NULL = msgspec.Raw(b"null")
 _Result = TypeVar("_Result")
 
 
@@ -46,7 +55,7 @@ class Handlers:
         """Takes URLs on: 202 when they are stored; 429 where none could be taken on."""
         submission = bodies.read_body(await self.gate.body(request), bodies.Submission)
         found: tuple[str, ...] = ()
-        if submission.text is not None:
+        if not isinstance(submission.text, UnsetType):
             found = tuple(urls_in_text(submission.text, bodies.MAX_URLS).urls)
         wishes = submission.wishes(caller.id, found)
         self.gate.take(caller, Scope.SUBMIT, max(1, len(wishes)))
@@ -56,68 +65,78 @@ class Handlers:
         return json_response(view, 202)
 
     async def job(self, request: Request, caller: Caller) -> Response:
-        """What became of a job."""
+        """What became of a job; 404 where it is another's, too."""
         job_id = request.path_params["job"]
-        # in this order: a job that has left the queue by now has its answer
-        is_waiting = await self.in_thread(lambda: self.service.queue.contains(job_id))
-        finished = await self.in_thread(lambda: self.service.answers.get(job_id))
-        if finished is not None:
-            return json_response(views.finished_view(finished))
-        if not is_waiting:
-            raise Refused(404, "not_found", "there is no such job, or it ended long ago")
-        return json_response(views.waiting_view(job_id, ""))
+        self.gate.take(caller, Scope.LOOKUP, 1)
+        found = await self.in_thread(lambda: self._job(job_id)) if is_key_of_job(job_id) else None
+        if isinstance(found, Finished) and caller.sees(found.wish.owner):
+            return json_response(views.finished_view(found))
+        if isinstance(found, Entry):
+            job = job_of(found.payload)
+            if caller.sees(job.wish.owner):
+                is_left = self.service.is_left_to_fetch(job.url)
+                view = views.job_view(job, found.not_before_ms, is_left_to_fetch=is_left)
+                return json_response(view)
+        raise Refused(404, "not_found", "there is no such job, or it ended long ago")
 
     async def url(self, request: Request, caller: Caller) -> Response:
         """What is known of one URL."""
         url = _parameter(request, "url")
         self.gate.take(caller, Scope.LOOKUP, 1)
-        (resolved,) = self._resolve([url])
-        if resolved is None:
+        markdown = "markdown" in _formats(request)
+        (resolved,) = await self._resolved([url], markdown=markdown)
+        if resolved == _NULL:
             raise Refused(404, "not_known", "the URL was not fetched yet")
         return json_response(resolved)
 
     async def lookup(self, request: Request, caller: Caller) -> Response:
-        """What is known of some URLs, in their order. It is answered by the loop itself: a look
-        into the embedded store takes less time than the way to another thread."""
+        """What is known of some URLs, in their order."""
         asked = bodies.read_body(await self.gate.body(request), bodies.Lookup)
         self.gate.take(caller, Scope.LOOKUP, max(1, len(asked.urls)))
-        return json_response({"pages": self._resolve(asked.urls)})
+        markdown = "markdown" in asked.formats
+        return json_response({"pages": await self._resolved(asked.urls, markdown=markdown)})
 
     async def fetch(self, request: Request, caller: Caller) -> Response:
         """The page of a URL, waited for; 202 and where to look where it takes longer."""
-        wait_s = _wait_of(request)
-        wish = bodies.read_body(await self.gate.body(request), bodies.Fetch).wish(caller.id)
+        wait_s = wait_parameter(request, 5.0)
+        assert wait_s is not None
+        asked = bodies.read_body(await self.gate.body(request), bodies.Fetch)
+        wish, markdown = asked.wish(caller.id), "markdown" in asked.formats
         self.gate.take(caller, Scope.FETCH, 1)
         (submitted,) = await self.in_thread(lambda: self.service.intake.submit([wish]))
         if submitted.answer is not None:
-            return json_response(views.resolved_view(submitted.answer, submitted.url))
+            markdown = wish.wants_markdown
+            view = views.resolved_view(submitted.answer, submitted.url, markdown=markdown)
+            return json_response(view)
         if submitted.state is JobState.REFUSED:
             _require_room([submitted], None)
-            message = f"the URL must not be asked for: {submitted.reason}"
+            message = f"the URL is not fetched: {in_words(submitted.reason)}"
             raise Refused(422, submitted.reason, message)
         future = await self.in_thread(lambda: self.service.wait_for(submitted.id))
         try:
             finished = await asyncio.wait_for(asyncio.wrap_future(future), wait_s)
         except TimeoutError:
             self.service.waiters.give_up(submitted.id, future)
-            view = views.waiting_view(submitted.id, submitted.url)
+            is_left = self.service.is_left_to_fetch(submitted.url)
+            view = views.waiting_view(submitted, is_left_to_fetch=is_left)
             see = f"/v1/jobs/{submitted.id}"
             return json_response({"job": view, "see": see}, 202, (("Location", see),))
-        view = views.finished_view(finished)
-        if finished.page is None:
-            message = f"the URL was not fetched: {finished.reason}"
-            raise Refused(422, finished.reason or "refused", message, details=view)
+        view = views.finished_view(finished, markdown=markdown)
+        if finished.page is None or refusal_of(finished):
+            reason = reason_of_end(finished) or "refused"
+            message = f"the URL was not fetched: {in_words(reason)}"
+            raise Refused(422, reason, message, details=view)
         return json_response(view["page"])
 
     async def search(self, request: Request, caller: Caller) -> Response:
         """The best pages for a query."""
         query = _parameter(request, "q")
-        limit = _number(request, "limit", 10, 1, 100)
-        offset = _number(request, "offset", 0, 0, 900)
+        limit = number_parameter(request, "limit", 10, 1, 100)
+        offset = number_parameter(request, "offset", 0, 0, 900)
         self.gate.take(caller, Scope.SEARCH, 1)
         search = self.service.search
         if search is None:
-            message = "there is no search here: pip install 'nutria[search]'"
+            message = f"there is no search here: {install('search')}"
             raise Refused(501, "no_search", message)
         options = SearchOptions(limit=limit, offset=offset, per_host=search.default_per_host)
         try:
@@ -132,15 +151,18 @@ class Handlers:
         """Begins to crawl a site."""
         wish = bodies.read_body(await self.gate.body(request), bodies.SiteWish).wish(caller.id)
         self.gate.take(caller, Scope.CRAWL, 1)
-        crawl = await self.in_thread(lambda: self.service.crawls.start(wish))
+        try:
+            crawl = await self.in_thread(lambda: self.service.crawls.start(wish))
+        except UsageError as error:
+            raise Refused(422, "not_started", str(error)) from None
         see = f"/v1/crawls/{crawl.id}"
         return json_response(views.crawl_view(crawl), 201, (("Location", see),))
 
     async def crawls(self, request: Request, caller: Caller) -> Response:
         """The crawls of the caller."""
-        limit = _number(request, "limit", 100, 1, 1000)
+        limit = number_parameter(request, "limit", 100, 1, 1000)
         crawls = await self.in_thread(self.service.crawls.all_crawls)
-        own = [each for each in crawls if _is_of(each.wish.owner, caller)]
+        own = [each for each in crawls if caller.sees(each.wish.owner)]
         return json_response({"crawls": [views.crawl_view(each) for each in own[-limit:]]})
 
     async def crawl(self, request: Request, caller: Caller) -> Response:
@@ -159,7 +181,7 @@ class Handlers:
         crawl = None
         if is_job_id(crawl_id):
             crawl = await self.in_thread(lambda: self.service.crawls.crawl(crawl_id))
-        if crawl is None or not _is_of(crawl.wish.owner, caller):
+        if crawl is None or not caller.sees(crawl.wish.owner):
             raise Refused(404, "not_found", "there is no such crawl")
         return crawl
 
@@ -177,19 +199,42 @@ class Handlers:
             {"status": "ready", "waiting": stats.waiting, "claimed": stats.claimed}
         )
 
-    def _resolve(self, texts: Sequence[str]) -> list[Any]:
-        """What is known of URLs as they were written."""
-        urls = [self.service.admission.normal_form(text) for text in texts]
-        known = [url for url in urls if url is not None]
-        found = dict(zip(known, self.service.pages.resolve(known), strict=True))
-        answers = []
-        for text, url in zip(texts, urls, strict=True):
-            resolved = None if url is None else found[url]
-            answers.append(None if resolved is None else views.resolved_view(resolved, text))
-        return answers
+    def _job(self, job_id: str) -> Finished | Entry | None:
+        """Looked for at its end, in the queue, and at its end again: it may have moved between."""
+        answers = self.service.answers
+        return answers.get(job_id) or self.service.queue.entry(job_id) or answers.get(job_id)
+
+    async def _resolved(self, texts: Sequence[str], *, markdown: bool) -> list[msgspec.Raw]:
+        """The same as `_resolve`. The loop itself looks into an embedded store, which takes less
+        time than the way to another thread; it must not wait for a server."""
+        if self.service.is_store_embedded:
+            return self._resolve(texts, markdown=markdown)
+        return await self.in_thread(lambda: self._resolve(texts, markdown=markdown))
+
+    def _resolve(self, texts: Sequence[str], *, markdown: bool) -> list[msgspec.Raw]:
+        """What is known of URLs as they were written, as JSON; null where there is nothing. What
+        is found under the text as it is was in normal form; of the others it is made first."""
+        asked = [text for text in dict.fromkeys(texts) if len(text) <= MAX_URL]
+        found = dict(zip(asked, self.service.pages.resolve(asked), strict=True))
+        normal: dict[str, str] = {}
+        for text in (text for text, resolved in found.items() if resolved is None):
+            url = self.service.admission.normal_form(text)
+            if url is not None and url != text:
+                normal[text] = url
+        if normal:
+            urls = list(dict.fromkeys(normal.values()))
+            known = dict(zip(urls, self.service.pages.resolve(urls), strict=True))
+            found |= {text: known[url] for text, url in normal.items()}
+        return [_as_json(found.get(text), text, markdown=markdown) for text in texts]
 
     async def in_thread(self, function: Callable[[], _Result]) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(self.threads, function)
+
+
+def _as_json(resolved: Resolved | None, asked: str, *, markdown: bool) -> msgspec.Raw:
+    if resolved is None:
+        return _NULL
+    return msgspec.Raw(page_json(resolved.page, asked, resolved.hops, markdown=markdown))
 
 
 def _require_room(submitted: Sequence[Submitted], view: Any) -> None:
@@ -201,10 +246,6 @@ def _require_room(submitted: Sequence[Submitted], view: Any) -> None:
         raise Refused(429, submitted[0].reason, message, retry, details=view)
 
 
-def _is_of(owner: str, caller: Caller) -> bool:
-    return owner == caller.id or caller.may(Scope.ADMIN)
-
-
 def _parameter(request: Request, name: str) -> str:
     values = request.query_params.getlist(name)
     if len(values) != 1 or not values[0]:
@@ -214,7 +255,17 @@ def _parameter(request: Request, name: str) -> str:
     return values[0]
 
 
-def _number(request: Request, name: str, default: int, least: int, most: int) -> int:
+def _formats(request: Request) -> frozenset[str]:
+    """Those of the parameter, apart by commas or said several times."""
+    texts = request.query_params.getlist("formats")
+    formats = frozenset(each for text in texts for each in text.split(","))
+    if not formats <= {"metadata", "markdown"}:
+        raise UsageError("formats: expected metadata or markdown")
+    return formats
+
+
+def number_parameter(request: Request, name: str, default: int, least: int, most: int) -> int:
+    """A whole number that an address says, or the default."""
     text = request.query_params.get(name)
     if text is None:
         return default
@@ -223,12 +274,11 @@ def _number(request: Request, name: str, default: int, least: int, most: int) ->
     return int(text)
 
 
-def _wait_of(request: Request) -> float:
+def wait_parameter(request: Request, default: float | None) -> float | None:
+    """How long the sender is willing to wait for the answer."""
     text = request.query_params.get("wait")
     if text is None:
-        return 5.0
+        return default
     seconds = bodies.age_s(text, "wait")
     assert seconds is not None
-    if seconds > MAX_WAIT_S:
-        raise UsageError(f"wait: at most {MAX_WAIT_S:g}s")
-    return seconds
+    return min(seconds, MAX_WAIT_S)

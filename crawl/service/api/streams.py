@@ -3,36 +3,40 @@ they come."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from typing import Any
 
 from starlette.requests import Request
-from starlette.responses import Response, StreamingResponse
+from starlette.responses import Response
 
 from crawl.errors import UsageError
 from crawl.printable import printable
 from crawl.service import views
 from crawl.service.access import Caller
 from crawl.service.api.gate import Refused
-from crawl.service.api.handlers import Handlers
+from crawl.service.api.handlers import Handlers, number_parameter, wait_parameter
+from crawl.service.api.live_stream import LiveStream
+from crawl.service.api.stream_response import StreamResponse
+from crawl.service.api.stream_slots import StreamSlots
 from crawl.service.event_filter import EventFilter
-from crawl.service.events import EventBus, TooManyListeners, parse_event_id
+from crawl.service.events import EventBus, EventId, TooManyListeners, parse_event_id
 from crawl.service.site_crawls.values import SiteCrawl
 from crawl.service.sse import CONTENT_TYPE, KEEP_ALIVE, retry_frame, sse_bytes, sse_frame
 from crawl.service.values import Finished, as_json
 
 _KEEP_ALIVE_S = 15.0
-_POLL_S = 0.25
-"""So often a crawl is asked for its next page."""
+_LOOK_S = 1.0
+"""So often a crawl is looked at whose pages are awaited: that it was cancelled is no event."""
+MAX_WORDS, MAX_WORD = 100, 253
+"""Of a filter in an address."""
+PAGE_NUMBER_PATTERN = "^[0-9]{1,12}$"
+MOST_NUMBER = 10**12 - 1
+"""Of a page."""
 _RETRY_S = 2.0
+MOST_PAGES = 10_000_000
+"""Of one answer: as many as a crawl may have."""
 _NDJSON, _MARKDOWN = "application/x-ndjson", "text/markdown"
-_HEADERS = {
-    "Cache-Control": "no-store",
-    "X-Accel-Buffering": "no",
-    "X-Content-Type-Options": "nosniff",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,77 +45,86 @@ class Streams:
 
     handlers: Handlers
     bus: EventBus
+    slots: StreamSlots
 
     async def events(self, request: Request, caller: Caller) -> Response:
         """Finished URLs as server-sent events; Last-Event-ID goes on where it was."""
-        parameters = request.query_params
-        wanted = EventFilter(
-            hosts=tuple(parameters.getlist("host")),
-            crawl=parameters.get("crawl", ""),
-            tags=tuple(parameters.getlist("tag")),
-        )
-        last = None
-        if text := request.headers.get("last-event-id"):
-            last = parse_event_id(text)
-            if last is None:
-                raise UsageError("Last-Event-ID: expected an id of an event of this service")
-        try:
-            listener = self.bus.listen(wanted, last=last)
-        except TooManyListeners as error:
-            raise Refused(503, "too_many_listeners", str(error), (("Retry-After", "30"),)) from None
+        wanted = _filter_of(request)
+        text = request.headers.get("last-event-id")
+        # one that is none of ours: nobody knows what was missed since
+        last = parse_event_id(text) or EventId(0, 0) if text else None
+        stream = self._begun(caller, wanted, last)
 
         async def frames() -> AsyncIterator[bytes]:
             yield retry_frame(_RETRY_S)
-            waiting = asyncio.ensure_future(listener.next())
-            try:
-                while True:
-                    done, _ = await asyncio.wait({waiting}, timeout=_KEEP_ALIVE_S)
-                    if not done:
-                        yield KEEP_ALIVE
-                        continue
-                    event = waiting.result()
-                    if event is None:
-                        return
+            while stream.may_go_on():
+                event = await stream.next(_KEEP_ALIVE_S)
+                if event is not None:
                     yield sse_bytes(event)
-                    waiting = asyncio.ensure_future(listener.next())
-            finally:
-                waiting.cancel()
-                listener.close()
+                elif stream.is_silent_for(_KEEP_ALIVE_S):
+                    yield KEEP_ALIVE
 
-        return StreamingResponse(frames(), media_type=CONTENT_TYPE, headers=_HEADERS)
+        return StreamResponse(frames(), CONTENT_TYPE, stream.close)
 
     async def pages(self, request: Request, caller: Caller) -> Response:
         """The pages of a crawl, from the first on or after Last-Event-ID (or `after`): as
-        server-sent events, JSON lines or Markdown, by the header Accept."""
+        server-sent events, JSON lines or Markdown, by the header Accept. It ends before the crawl
+        where `limit` pages came, or `wait` is over: for those who cannot read a stream."""
         crawl = await self.handlers.own_crawl(request, caller)
         kind = _accepted(request)
         after = _after(request)
+        most = number_parameter(request, "limit", MOST_PAGES, 1, MOST_PAGES)
+        wait_s = wait_parameter(request, None)
         render = {_NDJSON: _json_line, _MARKDOWN: _markdown, CONTENT_TYPE: _event}[kind]
         with_markdown = "markdown" in crawl.wish.formats
+        if kind == _MARKDOWN and not with_markdown:
+            raise Refused(406, "not_acceptable", "the crawl was begun without the format markdown")
+        # an event of the crawl is no more than the word that there is a page
+        stream = self._begun(caller, EventFilter(crawl=crawl.id), None, wait_s)
 
         async def parts() -> AsyncIterator[bytes]:
-            number, idle_s = after, 0.0
+            number, left = after, most
             while True:
-                entries = await self._next(crawl.id, number)
+                # asked for before the pages: those that came until its end are among them
+                now = await self._crawl(crawl.id)
+                entries = (await self._next(crawl.id, number))[:left]
                 for number, finished in entries:
                     part = render(number, finished, with_markdown)
                     if part:
                         yield part
+                left -= len(entries)
+                if not left:
+                    return
                 if entries:
                     continue
-                now = await self._crawl(crawl.id)
                 if now is None or now.state != "running":
                     if kind == CONTENT_TYPE and now is not None:
                         end = as_json(views.crawl_view(now)).decode()
                         yield sse_frame("end", end)
                     return
-                await asyncio.sleep(_POLL_S)
-                idle_s += _POLL_S
-                if kind == CONTENT_TYPE and idle_s >= _KEEP_ALIVE_S:
-                    idle_s = 0.0
+                if not stream.may_go_on():
+                    return
+                await stream.next(_LOOK_S)
+                if kind == CONTENT_TYPE and stream.is_silent_for(_KEEP_ALIVE_S):
                     yield KEEP_ALIVE
 
-        return StreamingResponse(parts(), media_type=kind, headers=_HEADERS)
+        return StreamResponse(parts(), kind, stream.close)
+
+    def _begun(
+        self,
+        caller: Caller,
+        wanted: EventFilter,
+        last: EventId | None,
+        longest_s: float | None = None,
+    ) -> LiveStream:
+        """Raises Refused where there are too many."""
+        self.slots.require(caller.id)
+        owner = None if caller.sees_all else caller.id
+        try:
+            listener = self.bus.listen(wanted, last=last, owner=owner)
+        except TooManyListeners as error:
+            raise Refused(503, "too_many_streams", str(error), (("Retry-After", "30"),)) from None
+        return LiveStream(listener, caller, self.handlers.gate, self.slots, longest_s)
 
     async def _next(self, crawl_id: str, after: int) -> list[tuple[int, Finished]]:
         crawls = self.handlers.service.crawls
@@ -120,6 +133,19 @@ class Streams:
     async def _crawl(self, crawl_id: str) -> SiteCrawl | None:
         crawls = self.handlers.service.crawls
         return await self.handlers.in_thread(lambda: crawls.crawl(crawl_id))
+
+
+def _filter_of(request: Request) -> EventFilter:
+    parameters = request.query_params
+    hosts, tags = parameters.getlist("host"), parameters.getlist("tag")
+    crawls = parameters.getlist("crawl")
+    for name, words in (("host", hosts), ("tag", tags), ("crawl", crawls)):
+        if len(words) > (1 if name == "crawl" else MAX_WORDS):
+            raise UsageError(f"{name}: too many of them")
+        if any(not word or len(word) > MAX_WORD for word in words):
+            raise UsageError(f"{name}: expected from 1 to {MAX_WORD} characters")
+    crawl = crawls[0] if crawls else ""
+    return EventFilter(hosts=tuple(map(str.lower, hosts)), crawl=crawl, tags=tuple(tags))
 
 
 def _accepted(request: Request) -> str:
@@ -134,10 +160,13 @@ def _accepted(request: Request) -> str:
 
 
 def _after(request: Request) -> int:
-    text = request.headers.get("last-event-id") or request.query_params.get("after") or "0"
-    if not (text.isascii() and text.isdecimal() and len(text) <= 12):
-        raise UsageError("after, or Last-Event-ID: expected the number of a page")
-    return int(text)
+    given = [*request.headers.getlist("last-event-id"), *request.query_params.getlist("after")]
+    for text in given:
+        if not (text.isascii() and text.isdecimal() and len(text) <= 12):
+            raise UsageError("after, or Last-Event-ID: expected the number of a page")
+    if len(given) > 2:
+        raise UsageError("after, or Last-Event-ID: more than one")
+    return int(given[0]) if given else 0
 
 
 def _view(finished: Finished, with_markdown: bool) -> dict[str, Any]:

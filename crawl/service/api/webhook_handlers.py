@@ -10,17 +10,19 @@ from msgspec import Meta
 from starlette.requests import Request
 from starlette.responses import Response
 
+from crawl.errors import UsageError
 from crawl.service.access import Caller
 from crawl.service.api.bodies import Tags, Url, read_body
 from crawl.service.api.gate import Refused, json_response
 from crawl.service.api.handlers import Handlers
 from crawl.service.event_filter import EventFilter
 from crawl.service.notifier import FINISHED
-from crawl.service.scope import Scope
 from crawl.service.webhooks.assembly import Webhooks
 from crawl.service.webhooks.values import Webhook
 
 _MAX_LETTERS = 100
+_LONGEST_KEY = 253
+_Word = Annotated[str, Meta(min_length=1, max_length=253)]
 
 
 class WebhookWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -29,7 +31,7 @@ class WebhookWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     url: Url
     events: Annotated[tuple[str, ...], Meta(min_length=1, max_length=10)] = (FINISHED,)
     secret: str | None = None
-    hosts: Annotated[tuple[str, ...], Meta(max_length=100)] = ()
+    hosts: Annotated[tuple[_Word, ...], Meta(max_length=100)] = ()
     crawl: str = ""
     tags: Tags = ()
 
@@ -48,16 +50,24 @@ class WebhookHandlers:
 
         def add() -> Webhook:
             return self.webhooks.registrations.add(
-                caller.id, wish.url, wish.events, secret=wish.secret, filter=wanted
+                caller.id,
+                wish.url,
+                wish.events,
+                secret=wish.secret,
+                filter=wanted,
+                is_of_all=caller.sees_all,
             )
 
-        webhook = await self.handlers.in_thread(add)
+        try:
+            webhook = await self.handlers.in_thread(add)
+        except UsageError as error:
+            raise Refused(422, "not_registered", str(error)) from None
         see = (("Location", f"/v1/webhooks/{webhook.id}"),)
         return json_response({**_view(webhook), "secret": webhook.secret}, 201, see)
 
     async def list(self, request: Request, caller: Caller) -> Response:
         """The caller's webhooks."""
-        owner = None if _sees_all(caller) else caller.id
+        owner = None if caller.sees_all else caller.id
         webhooks = await self.handlers.in_thread(lambda: self.webhooks.registrations.list(owner))
         return json_response({"webhooks": [_view(each) for each in webhooks]})
 
@@ -80,9 +90,11 @@ class WebhookHandlers:
     async def dead_letters(self, request: Request, caller: Caller) -> Response:
         """Deliveries that were given up."""
         webhook = await self._own(request, caller)
-        after = request.query_params.get("after", "")
+        after = request.query_params.get("after")
+        if after is not None and not 1 <= len(after) <= _LONGEST_KEY:
+            raise UsageError(f"after: expected from 1 to {_LONGEST_KEY} characters")
         letters = await self.handlers.in_thread(
-            lambda: self.webhooks.outbox.dead(webhook.id, after, _MAX_LETTERS)
+            lambda: self.webhooks.outbox.dead(webhook.id, after or "", _MAX_LETTERS)
         )
         return json_response({"dead": [msgspec.to_builtins(each) for each in letters]})
 
@@ -99,7 +111,7 @@ class WebhookHandlers:
         return json_response({"purged": count})
 
     async def _own(self, request: Request, caller: Caller) -> Webhook:
-        owner = None if _sees_all(caller) else caller.id
+        owner = None if caller.sees_all else caller.id
         webhook_id = request.path_params["webhook"]
         webhook = await self.handlers.in_thread(
             lambda: self.webhooks.registrations.get(webhook_id, owner)
@@ -107,10 +119,6 @@ class WebhookHandlers:
         if webhook is None:
             raise Refused(404, "not_found", "there is no such webhook")
         return webhook
-
-
-def _sees_all(caller: Caller) -> bool:
-    return caller.may(Scope.ADMIN)
 
 
 def _view(webhook: Webhook) -> dict[str, Any]:

@@ -14,8 +14,9 @@ _SECONDS = re.compile(r"(\d+(?:\.\d+)?)\s*(ms|s|m|h|d)?")
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86_400}
 
 
-def checked_address(address: str) -> str:
-    """The address without a slash at its end."""
+def checked_address(address: str, named: str = "connect") -> str:
+    """The address without a slash at its end; what is wrong with it is said of what the caller
+    gave it by."""
     shown = printable(str(address), 200)
     try:
         parts = urlsplit(address)
@@ -23,17 +24,17 @@ def checked_address(address: str) -> str:
     except (ValueError, AttributeError, TypeError):
         good = False
     if not good or any(each.isspace() or not each.isprintable() for each in address):
-        raise UsageError(f"connect: expected an address such as http://127.0.0.1:8199, got {shown}")
+        raise UsageError(f"{named}: expected an address such as http://127.0.0.1:8199, got {shown}")
     if parts.username is not None or parts.password is not None:
-        raise UsageError("connect: an address has no user; a key goes by `key=`")
+        raise UsageError(f"{named}: an address has no user; a key is given by itself")
     if parts.query or parts.fragment:
-        raise UsageError(f"connect: the address of a service has no query, got {shown}")
+        raise UsageError(f"{named}: the address of a service has no query, got {shown}")
     return address.rstrip("/")
 
 
-def checked_key(key: str | None) -> str | None:
+def checked_key(key: str | None, named: str = "connect") -> str | None:
     if key is not None and (not isinstance(key, str) or not _KEY.fullmatch(key)):
-        raise UsageError("connect: a key is a text without blanks and control characters")
+        raise UsageError(f"{named}: a key is a text without blanks and control characters")
     return key
 
 

@@ -37,6 +37,11 @@ CREATE TABLE entries (
 _INDEX = "CREATE INDEX entries_url ON entries (url)"
 _GROUP = 1000
 """Wishes in a transaction."""
+_WAL_BYTES = 16 << 20
+"""The log of changes is cut to this after a flood that made it longer."""
+_FREE_PAGES_KEPT = 4096
+_PAGES_FREED = 512
+"""At a time, which takes about 15 ms: others wait for it."""
 _VARIABLES = 500
 """Values in a statement; SQLite may have been built to take 999."""
 
@@ -77,6 +82,7 @@ class EmbeddedQueue:
         self._wishes: SimpleQueue[_Wish[object] | None] = SimpleQueue()
         self._is_closed = False
         self._fault_of_writer: BaseException | None = None
+        self._is_to_shrink = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -159,6 +165,19 @@ class EmbeddedQueue:
         except sqlite3.Error as error:
             raise self._fault(error) from error
         return found
+
+    def entry(self, id: str) -> Entry | None:
+        try:
+            with self._reading:
+                self._check_open()
+                row = self._reader.execute(
+                    "SELECT id, url, key, priority, not_before_ms, payload FROM entries"
+                    " WHERE id = ?",
+                    (id,),
+                ).fetchone()
+        except sqlite3.Error as error:
+            raise self._fault(error) from error
+        return None if row is None else Entry(*row)
 
     def next_due_ms(self, now_ms: int) -> int | None:
         with self._lock:
@@ -249,6 +268,13 @@ class EmbeddedQueue:
         except sqlite3.Error as error:
             raise self._fault(error) from error
 
+    def shrink(self) -> None:
+        """Gives some of the file's free pages back to the disk, if there are many: to be called now
+        and then. A flood of jobs must not cost its disk for ever, and a file that grows and shrinks
+        all the time costs writes."""
+        self._is_to_shrink = True
+        self._wish(_Wish(lambda connection: None, lambda: None)).result()
+
     def close(self) -> None:
         with self._lock:
             if self._is_closed:
@@ -265,7 +291,13 @@ class EmbeddedQueue:
         connection = sqlite3.connect(
             self._path, timeout=60, isolation_level=None, check_same_thread=False
         )
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON"):
+        for pragma in (
+            "auto_vacuum = INCREMENTAL",  # of a new file alone, and before anything is in it
+            "journal_mode = WAL",
+            f"journal_size_limit = {_WAL_BYTES}",
+            "synchronous = FULL",
+            "fullfsync = ON",
+        ):
             connection.execute(f"PRAGMA {pragma}")
         return connection
 
@@ -388,6 +420,10 @@ class EmbeddedQueue:
                     if not wish.future.done():
                         wish.future.set_exception(self._fault(error))
                 raise
+            if self._is_to_shrink:
+                self._is_to_shrink = False
+                with suppress(sqlite3.Error):  # the next wish says what is wrong
+                    self._shrink()
             if is_last:
                 return
 
@@ -398,6 +434,13 @@ class EmbeddedQueue:
                 error = self._commit([wish])
                 if error is not None:
                     wish.future.set_exception(self._fault(error))
+
+    def _shrink(self) -> None:
+        (free,) = self._writer.execute("PRAGMA freelist_count").fetchone()
+        if free > _FREE_PAGES_KEPT:
+            most = min(free - _FREE_PAGES_KEPT, _PAGES_FREED)
+            # a script: by `execute` one page is freed, whatever the number
+            self._writer.executescript(f"PRAGMA incremental_vacuum({most})")
 
     def _commit(self, group: Sequence[_Wish[object]]) -> Exception | None:
         """Writes and settles all of the group; what went wrong, and then nothing is written."""

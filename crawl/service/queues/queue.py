@@ -77,6 +77,10 @@ class Queue(Protocol):
         """The entries of each URL, claimed or not, oldest first; without URLs that have none."""
         ...
 
+    def entry(self, id: str) -> Entry | None:
+        """The entry of an id, claimed or not; None where it is not in the queue."""
+        ...
+
     def next_due_ms(self, now_ms: int) -> int | None:
         """When the next entry may be claimed of those that may not yet; None where all may."""
         ...

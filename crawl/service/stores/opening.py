@@ -3,11 +3,13 @@
 memory:                                      nothing is kept
 lmdb:PATH                                    a folder of this machine
 redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=nutria&timeout=5&connections=32]
-rediss://…                                   the same by TLS; also valkey:// and valkeys://
+rediss://…?ca=FILE                           the same by TLS; also valkey:// and valkeys://
 cassandra://[USER:PASSWORD@]HOST[,HOST…][:PORT]/KEYSPACE[?…]
     replication=3 or DC1:3,DC2:3   where the keyspace is made; dc=NAME   the nearest data centre
     create=no                      keyspace and tables are made by somebody else
-    tls=yes   timeout=5
+    tls=yes   ca=FILE   timeout=5
+
+`ca` names a file of the authorities that are trusted; without it those of the system are.
 """
 
 from __future__ import annotations
@@ -48,7 +50,7 @@ def _memory(address: StoreAddress, clock: Clock) -> Store:
 
 
 def _lmdb(address: StoreAddress, clock: Clock) -> Store:
-    _require("lmdb", address, "service")
+    _require("lmdb", address, "serve")
     from crawl.service.stores.lmdb import LmdbStore
 
     address.check_options(())

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.net.dns import Resolve, system_addresses
+from crawl.net.dns import HostsFile, Resolve, system_addresses
 from crawl.service.settings_access import WebhookSettings
 from crawl.service.stores.store import Store
 from crawl.service.webhooks.deliverer import WebhookDeliverer
@@ -30,7 +30,8 @@ class Webhooks:
     ) -> Webhooks:
         """The deliverer is not started: a process that only stores events needs none."""
         settings = WebhookSettings.of(config)
-        rules = EndpointRules.of(config, resolve)
+        hosts = HostsFile.of(config)
+        rules = EndpointRules.of(config, lambda host: hosts.addresses(host) or resolve(host))
         registrations = Registrations(store, clock, rules, most_per_owner=settings.most_per_key)
         outbox = Outbox(store, clock, registrations, dead_keep_seconds=settings.dead_keep_s)
         sender = CurlSender(settings, rules, clock)

@@ -60,9 +60,10 @@ class Registrations:
         *,
         secret: str | None = None,
         filter: EventFilter | None = None,
+        is_of_all: bool = False,
     ) -> Webhook:
         """Registers an endpoint; UsageError where it cannot be one. Without a secret of its own it
-        is given one."""
+        is given one. It is told of what its owner has had done, or of all."""
         webhook = Webhook(
             id=f"wh_{self._random_bytes(12).hex()}",
             url=self._rules.check(url).url,
@@ -71,6 +72,7 @@ class Registrations:
             owner=owner,
             created_ms=self._clock.now_ms(),
             filter=_checked_filter(filter or EventFilter()),
+            is_of_all=is_of_all,
         )
         existing = self._read()
         of_owner = sum(each.owner == owner for each in existing.values())

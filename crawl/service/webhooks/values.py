@@ -35,6 +35,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
     """The id of the key that registered it."""
     created_ms: int
     filter: EventFilter = EventFilter()
+    is_of_all: bool = False
+    """Told of every key's doings: it was registered by one that may see all."""
     failing_since_ms: int = 0
     """When the first of the failures came that no success has followed; 0: none."""
     paused_ms: int = 0
@@ -45,6 +47,8 @@ class Webhook(msgspec.Struct, frozen=True, kw_only=True):
 
     def wants(self, event: WebhookEvent) -> bool:
         """Whether the event is to be delivered to it."""
+        if not self.is_of_all and event.owner != self.owner:
+            return False
         if EVERY_EVENT not in self.events and event.type not in self.events:
             return False
         return self.filter.wants(event.host, event.crawl, event.tags)
@@ -59,6 +63,8 @@ class WebhookEvent:
     host: str = ""
     crawl: str = ""
     tags: tuple[str, ...] = ()
+    owner: str = ""
+    """The key whose doing it was; empty where it was nobody's."""
 
 
 class Delivery(msgspec.Struct, frozen=True, kw_only=True):

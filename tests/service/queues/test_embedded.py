@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 
 from crawl.errors import Locked, StorageError
 from crawl.service.queues.embedded import EmbeddedQueue
@@ -59,6 +60,8 @@ def test_what_was_put_is_claimed_once_as_it_was(queue: Queue) -> None:
     assert queue.claim(3, 0, per_key=1) == entries[3:]
     assert queue.claim(3, 0, per_key=1) == []
     assert queue.contains("0") and not queue.contains("5")
+    found = queue.entry("0")
+    assert found is not None and found.id == "0" and queue.entry("5") is None
     assert queue.finish(["0", "1", "unknown", "0"]).result(60) == 2
     assert not queue.contains("0")
     assert queue.count().claimed == 3
@@ -306,3 +309,43 @@ def test_a_closed_queue_says_so(queue: Queue) -> None:
     ):
         with pytest.raises(StorageError, match="is closed"):
             use()
+
+
+def test_a_flood_does_not_cost_its_disk_for_ever(path: Path) -> None:
+    queue = EmbeddedQueue(path)
+    kept = [replace(entry(f"kept {n}"), payload=bytes(500)) for n in range(50)]
+    queue.put(kept).result()
+    flood = [replace(entry(f"{n}"), payload=bytes(2000)) for n in range(15_000)]
+    queue.put(flood).result()
+    queue.finish([each.id for each in flood]).result()
+    for _ in range(20):
+        queue.shrink()
+    look = sqlite3.connect(path)
+    (free,) = look.execute("PRAGMA freelist_count").fetchone()
+    look.close()
+    # enough stays for the next, and all else is given back
+    assert free == 4096
+    queue.put([entry("another")]).result()
+    queue.close()
+    assert path.stat().st_size < 5000 * 4096
+    again = EmbeddedQueue(path)
+    assert len(again.claim(100, 0, per_key=100)) == 51
+    again.close()
+
+
+def test_the_log_of_changes_is_cut_after_a_flood(path: Path) -> None:
+    queue = EmbeddedQueue(path)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM entries").fetchall()  # so that the log cannot begin anew
+    flood = [replace(entry(f"{n}"), payload=bytes(2000)) for n in range(10_000)]
+    queue.put(flood).result()
+    queue.finish([each.id for each in flood]).result()
+    log = path.with_name(f"{path.name}-wal")
+    assert log.stat().st_size > 20 << 20
+    reader.execute("COMMIT")
+    reader.close()
+    for n in range(20):
+        queue.put([replace(entry(f"after {n}"), payload=bytes(500_000))]).result()
+    assert log.stat().st_size <= 20 << 20
+    queue.close()

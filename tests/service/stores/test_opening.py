@@ -64,7 +64,7 @@ def test_wrong_addresses_are_one_line_without_secrets(url: str, message: str) ->
     [
         ("redis://u:secret@h/0", "redis", "redis"),
         ("cassandra://u:secret@h/k", "cassandra", "cassandra"),
-        ("lmdb:x", "lmdb", "service"),
+        ("lmdb:x", "lmdb", "serve"),
     ],
 )
 def test_a_package_that_is_missing_is_named_with_its_extra(

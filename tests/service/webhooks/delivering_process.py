@@ -29,7 +29,7 @@ def main(store_path: str, how: str, count: str) -> None:
     webhooks = Webhooks.of(Config.of(CONFIG), FileStore(Path(store_path)), SystemClock())
     if how == "store":
         for number in range(int(count)):
-            webhooks.outbox.add([WebhookEvent("finished", b'{"number":%d}' % number)])
+            webhooks.outbox.add([WebhookEvent("finished", b'{"number":%d}' % number, owner="k")])
     else:
         webhooks.deliverer.start()
     print("done", flush=True)

@@ -54,7 +54,9 @@ def until(is_so: Callable[[], bool]) -> None:
 
 
 def events(count: int) -> list[WebhookEvent]:
-    return [WebhookEvent("finished", b'{"number":%d}' % number) for number in range(count)]
+    return [
+        WebhookEvent("finished", b'{"number":%d}' % number, owner="k") for number in range(count)
+    ]
 
 
 def rows(store: Store, prefix: bytes) -> int:
@@ -202,7 +204,7 @@ def test_hanging_endpoints_hold_no_other_up(receiver: Receiver) -> None:
         webhooks.outbox.add(events(10))
         receiver.wait_for("/wait", 2)
         webhooks.registrations.add("k", receiver.url("/ok"), ["other"])
-        webhooks.outbox.add([WebhookEvent("other", b"{}")] * 5)
+        webhooks.outbox.add([WebhookEvent("other", b"{}", owner="k")] * 5)
         receiver.wait_for("/ok", 5)
         assert len(receiver.of("/wait")) == 2
         receiver.may_go_on.set()
@@ -240,7 +242,7 @@ def test_too_many_that_wait_become_dead_letters(receiver: Receiver) -> None:
 def test_bodies_that_are_too_large_are_counted(receiver: Receiver) -> None:
     store = MemoryStore()
     webhooks = assembled(store)
-    large = WebhookEvent("finished", b"x" * (MAX_BODY + 1))
+    large = WebhookEvent("finished", b"x" * (MAX_BODY + 1), owner="k")
     assert webhooks.outbox.add([large]) == {}
     webhooks.registrations.add("k", receiver.url("/ok"), ["*"])
     assert webhooks.outbox.add([large, *events(1)]) == {"too_large": 1, "due": 1}

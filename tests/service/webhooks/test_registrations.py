@@ -136,7 +136,8 @@ def test_who_wants_what() -> None:
     )
 
     def wanting(type: str, **values: object) -> set[str]:
-        event = WebhookEvent(type, b"{}", **values)  # type: ignore[arg-type]
+        given = {"owner": "k", **values}
+        event = WebhookEvent(type, b"{}", **given)  # type: ignore[arg-type]
         return {each.id for each in webhooks.wanting(event)}
 
     assert wanting("failed", host="www.example.com") == {everything.id}
@@ -144,6 +145,19 @@ def test_who_wants_what() -> None:
     assert wanting("finished", host="notexample.com") == {everything.id}
     assert wanting("finished", crawl="c1", tags=("a", "b")) == {everything.id, by_crawl.id}
     assert wanting("finished", crawl="c1", tags=("b",)) == {everything.id}
+    assert wanting("finished", owner="other") == set()
+
+
+def test_a_webhook_of_all_is_told_of_what_others_have_done() -> None:
+    webhooks = registrations()
+    own = webhooks.add("k", "https://hook.example/", ["*"])
+    every = webhooks.add("admin", "https://hook.example/", ["*"], is_of_all=True)
+
+    def wanting(owner: str) -> set[str]:
+        return {each.id for each in webhooks.wanting(WebhookEvent("finished", b"{}", owner=owner))}
+
+    assert wanting("k") == {own.id, every.id}
+    assert wanting("other") == wanting("") == {every.id}
 
 
 def test_paused_and_resumed() -> None:

@@ -1,0 +1,59 @@
+from __future__ import annotations
+
+import threading
+
+import pytest
+
+from crawl.service.background import MAX_WAITING, Background
+
+LONG_S = 60.0
+
+
+def test_work_is_done_in_order_and_nobody_waits_for_it() -> None:
+    may_go = threading.Event()
+    done: list[object] = []
+    background = Background("test")
+    background.do(lambda: done.append(may_go.wait(LONG_S)))
+    background.do(lambda: done.append("second"))
+    assert done == []
+    may_go.set()
+    background.close()
+    assert done == [True, "second"]
+
+
+def test_who_gives_too_much_waits() -> None:
+    may_go = threading.Event()
+    given: list[int] = []
+    background = Background("test")
+
+    def wait() -> None:
+        may_go.wait(LONG_S)
+
+    def give() -> None:
+        for number in range(MAX_WAITING + 3):
+            background.do(wait)
+            given.append(number)
+
+    giver = threading.Thread(target=give)
+    giver.start()
+    while len(given) < MAX_WAITING + 1:
+        giver.join(0.01)
+    giver.join(0.2)
+    assert giver.is_alive(), "all was taken, whatever memory it has"
+    may_go.set()
+    giver.join(LONG_S)
+    assert not giver.is_alive()
+    background.close()
+
+
+def test_what_went_wrong_is_raised_to_who_gives_the_next_and_to_who_waits() -> None:
+    def fail() -> None:
+        raise OSError("the disk is full")
+
+    background = Background("test")
+    background.do(fail)
+    with pytest.raises(OSError, match="disk is full"):
+        background.wait()
+    background.do(fail)
+    with pytest.raises(OSError, match="disk is full"):
+        background.close()
