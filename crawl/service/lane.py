@@ -31,8 +31,9 @@ from crawl.robots.stored import StoredAnswer
 from crawl.service.arrivals import Arrivals
 from crawl.service.settings import LOOKUP_THREADS, REQUESTS
 
-MAX_PER_HOST = 2
-"""One that is asked for and one that follows as soon as the server's pause is over; more where
+MAX_PER_HOST = 3
+"""One that is being finished, one that is asked for and one that follows as soon as the server's
+pause is over, as long as finishing takes no longer than that; more where
 `fetcher.threads.per.queue` allows more requests at a time."""
 MAX_URLS = 4096
 """In the engine, of all servers."""
