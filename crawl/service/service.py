@@ -287,6 +287,9 @@ class Service:
 
     def start(self) -> None:
         """Goes on where the service before this one was, and takes what comes."""
+        about = self.store.stats()
+        for warning in about.warnings:
+            _log.warning("%s: %s", about.store, warning)
         self._warm_up.wait()
         self._roll.recover()
         if self.search is not None:
@@ -406,7 +409,7 @@ class Service:
             in_lane=self._lane.count,
             per_second=self._throughput.per_second,
             counters=dict(sorted(self.counters.items())),
-            is_ready=self._is_ready and self.fault is None,
+            is_ready=self._is_ready and self.fault is None and not self.store.failing_s,
             hosts=self._hosts,
             segment_age_s=self._roll.age_s,
             published_ms=self._published_ms,
