@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from crawl.config import Config
@@ -11,6 +10,7 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.net.addresses import AddressPolicy
 from crawl.service.decide import Checked
+from crawl.urls.parse import resolve
 from crawl.urls.servers import server_of
 
 MAX_URL = 4096
@@ -38,7 +38,7 @@ class Admission:
             counters,
         )
 
-    def check(self, text: str, is_in_scope: Callable[[str], bool] | None = None) -> Checked:
+    def check(self, text: str) -> Checked:
         """The URL that a text means, or why it is none that may be asked for."""
         if len(text) > MAX_URL:
             return Checked(text[:MAX_URL], "", "too_long")
@@ -52,9 +52,22 @@ class Admission:
             return Checked(url, server.host, f"filtered.{rejected[0]}")
         if self._is_refused_address(server.host, is_literal=server.is_literal):
             return Checked(url, server.host, "address")
-        if is_in_scope is not None and not is_in_scope(url):
-            return Checked(url, server.host, "out_of_scope")
         return Checked(url, server.host)
+
+    def check_image(self, text: str) -> Checked:
+        """The same of an image that stands for a page. URL filters are asked of the folder that it
+        is in: those that leave out images, as the usual ones do by names and queries, say what
+        is crawled, and this is a part of a page that was."""
+        checked = self.check(text)
+        if not checked.refusal.startswith("filtered."):
+            return checked
+        folder = resolve(checked.url, "./")
+        if folder is None or self.filters.rejection(folder, self.counters) is not None:
+            return checked
+        if (server := server_of(checked.url)) is None:
+            return checked
+        is_refused = self._is_refused_address(server.host, is_literal=server.is_literal)
+        return Checked(checked.url, server.host, "address" if is_refused else "")
 
     def normal_form(self, text: str) -> str | None:
         """The URL as it is stored; None for what is none."""

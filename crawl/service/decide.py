@@ -7,15 +7,17 @@
     | a URL filter rejects it                          | refuse: filtered.NAME |
     | its host is an address that must not be asked    | refuse: address |
     | is outside of the scope of its site crawl        | refuse: out_of_scope |
-    | is known, and that is fresh enough               | answer |
-    | is on its way already                            | join |
+    | is known with all that is wished for, and fresh  | answer |
     | too many jobs of its host wait                   | overload: host_busy |
     | too many jobs of its priority wait               | overload: busy |
+    | is on its way already                            | join |
     | else                                             | fetch |
 
 The rows are tried from the top. What is refused costs nothing and says nothing of the load, so it
-comes first; what is known answers also under overload. Robots.txt is not in the table: its rules
-are had by a request, and it is the engine that obeys them (`robots_denied` then).
+comes first; what is known answers also under overload. A job that joins waits as long as the one
+before it, and takes as much room: else a flood of one URL would have no bound. Robots.txt is not
+in the table: its rules are had by a request, and it is the engine that obeys them (`robots_denied`
+then).
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from crawl.service.cards import image_url_of
 from crawl.service.freshness import Freshness
 from crawl.service.settings import QueueBounds
 from crawl.service.values import Page, Wish
@@ -79,6 +82,18 @@ class Policy:
 
     freshness: Freshness
     bounds: QueueBounds
+    images: bool = False
+    """Whether images that stand for pages are fetched where a wish does not say it."""
+
+    def has_all(self, page: Page, wish: Wish) -> bool:
+        """Whether all that a wish asks for beside a page's metadata is known. Of what is no page
+        there is nothing."""
+        if not page.is_page:
+            return True
+        if wish.wants_markdown and page.markdown is None:
+            return False
+        wants_image = self.images if wish.image is None else wish.image
+        return page.image is not None or not wants_image or not image_url_of(page)
 
 
 _MIN_RETRY_S = 1.0
@@ -100,17 +115,19 @@ def decide(
     """What becomes of a wish. `page` is what is known of its URL, redirects followed to the end."""
     if checked.refusal:
         return Decision(Action.REFUSE, checked.refusal)
-    if page is not None and policy.freshness.is_fresh(page, checked.host, wish.max_age_s, now_ms):
+    if (
+        page is not None
+        and policy.freshness.is_fresh(page, checked.host, wish.max_age_s, now_ms)
+        and policy.has_all(page, wish)
+    ):
         return Decision(Action.ANSWER, page=page)
-    if is_in_flight:
-        return Decision(Action.JOIN)
     bound = policy.bounds.of_host
     if not wish.crawl and load.of_host >= bound:
         return _overload("host_busy", load.of_host - bound, load)
     bound = policy.bounds.of_priority(wish.priority)
     if load.of_priority >= bound:
         return _overload("busy", load.of_priority - bound, load)
-    return Decision(Action.FETCH)
+    return Decision(Action.JOIN if is_in_flight else Action.FETCH)
 
 
 def _overload(reason: str, excess: int, load: Load) -> Decision:

@@ -17,11 +17,13 @@ between two of them goes on where the queue says, and what is known already is n
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Protocol
+
+from msgspec import structs
 
 from crawl.clock import Clock
 from crawl.counters import Counters
@@ -33,11 +35,12 @@ from crawl.service.intake import entry_of
 from crawl.service.lane import Lane
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits, Next, Step, Target, after_answer, after_return, hop_of
-from crawl.service.page_rows import ParsedPage, page_of_record
+from crawl.service.page_rows import NOTHING_MORE, ParsedPage, page_of_record
 from crawl.service.pages import Pages
-from crawl.service.parse_stage import ParsedRecords, ParseStage
+from crawl.service.parse_stage import MAX_BATCH, ParsedRecords, ParseStage
 from crawl.service.queues.queue import Entry, Queue
 from crawl.service.refusals import refusal_of
+from crawl.service.related_images import RelatedImages
 from crawl.service.segment_roll import SegmentRoll
 from crawl.service.stage_times import StageTimes
 from crawl.service.throughput import Throughput
@@ -67,6 +70,9 @@ class LinkTaker(Protocol):
         """Has the links of pages queued. Durable when it returns; done again where the service
         died before the pages were stored."""
 
+    def may_follow(self, job: Job, url: str) -> bool:
+        """Whether a redirect of a site crawl's job leads to what belongs to the site."""
+
 
 @dataclass(slots=True)
 class _Round:
@@ -75,6 +81,8 @@ class _Round:
     queued: list[Entry] = field(default_factory=list)
     released: list[str] = field(default_factory=list)
     ended: list[tuple[Job, Finished]] = field(default_factory=list)
+    pages: list[Page] = field(default_factory=list)
+    """With what became of their images."""
 
 
 class Finisher:
@@ -90,6 +98,7 @@ class Finisher:
         pages: Pages,
         roll: SegmentRoll,
         parses: ParseStage,
+        images: RelatedImages,
         limits: Limits,
         listeners: Listeners,
         links: LinkTaker,
@@ -108,6 +117,7 @@ class Finisher:
         self._pages = pages
         self._roll = roll
         self._parses = parses
+        self._images = images
         self._limits = limits
         self._listeners = listeners
         self._links = links
@@ -136,10 +146,13 @@ class Finisher:
         try:
             while self._step():
                 pass
+            self._left_queue.result()
+            self._roll.close()
+        except BaseException:
+            self._roll.abandon()  # whoever starts next publishes it
+            raise
         finally:
             self._parses.abandon()
-        self._left_queue.result()
-        self._roll.close()
 
     def _step(self) -> bool:
         is_last = self._parses.has_ended
@@ -163,47 +176,67 @@ class Finisher:
         """Takes answers through all steps."""
         begun = self._clock.monotonic()
         records, parsed, batch = ready.records, ready.parsed, ready.batch
+        if batch is not None:
+            self._counters["parser_restarts"] += batch.counters["parser_restarts"]
         segment = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
         before = self._pages.get([record.url for record in records])
         pages = [
-            page_of_record(record, parsed.get(record.url), known, segment, self._admission)
+            page_of_record(
+                *(record, parsed.get(record.url), known, segment, self._admission),
+                ready.wanted.get(record.url, NOTHING_MORE),
+            )
             for record, known in zip(records, before, strict=True)
         ]
-        jobs = self._jobs_of(pages)
+        jobs = self._jobs_of([page.url for page in pages])
         if links := _links_of(jobs, parsed):
             self._links.take(links)
         if self._search is not None:
             gone = [page.url for page in pages if page.status == Status.FETCH_GONE]
             self._search.take(batch, segment, gone)
         self._pages.put(pages)
-        self._stages.observe(records, ready.parse_s, self._clock.monotonic() - begun)
-        self._settle(pages, jobs)
+        store_s = self._clock.monotonic() - begun
+        self._stages.observe(records, jobs, ready.parse_s, store_s)
+        self._settle(pages, jobs, ready.without_markdown)
         self._arrivals.finished(records)
-        for record in records:
-            self._lane.ended(record.url)
-        self._on_room()
+        self._leave_lane([record.url for record in records])
 
-    def _jobs_of(self, pages: Sequence[Page]) -> dict[str, list[Job]]:
-        """The jobs that wait for these pages, by URL."""
-        entries = self._queue.find([page.url for page in pages])
+    def _jobs_of(self, urls: Sequence[str]) -> dict[str, list[Job]]:
+        """The jobs that wait for URLs."""
+        entries = self._queue.find(urls)
         return {url: [job_of(entry.payload) for entry in each] for url, each in entries.items()}
 
-    def _settle(self, pages: Sequence[Page], jobs: Mapping[str, Sequence[Job]]) -> None:
-        """What follows for the jobs that wait for these pages."""
+    def _settle(
+        self,
+        pages: Sequence[Page],
+        jobs: Mapping[str, Sequence[Job]],
+        without_markdown: Container[str] = (),
+    ) -> None:
+        """What follows for the jobs that wait for these pages. One that came while its page was
+        parsed, and wants the Markdown that was not made, waits for another answer."""
         followed = _Round()
         for page in pages:
-            target = Target(page.redirect, page.reason if not page.redirect else "")
-            waiting = jobs.get(page.url, ())
             may_come_again = Status(page.status) is Status.FETCH_RETRY
             pause_s = self._pause_of(host_of(page.url) or "") if may_come_again else 0.0
-            for job in waiting:
+            for job in jobs.get(page.url, ()):
+                if page.url in without_markdown and job.wish.wants_markdown:
+                    followed.released.append(job.id)
+                    continue
+                target = self._target(page, job)
                 step = after_answer(job, Status(page.status), target, pause_s, self._limits)
                 self._apply(followed, job, step, page, pause_s)
         self._store(followed)
 
+    def _target(self, page: Page, job: Job) -> Target:
+        if not page.redirect:
+            return Target(refusal=page.reason)
+        is_of_crawl = bool(job.wish.crawl) and not job.image_of
+        if is_of_crawl and not self._links.may_follow(job, page.redirect):
+            return Target(refusal="out_of_scope")
+        return Target(page.redirect)
+
     def _settle_known(self, pages: Sequence[Page]) -> None:
         self._counters["finished.known"] += len(pages)
-        self._settle(pages, self._jobs_of(pages))
+        self._settle(pages, self._jobs_of([page.url for page in pages]))
         self._on_room()
 
     def take_back(self, returned: Sequence[tuple[FetchItem, str]]) -> None:
@@ -218,8 +251,14 @@ class Finisher:
                 step = after_return(job, reason, pause_s, self._limits)
                 self._apply(followed, job, step, None, pause_s)
         self._store(followed)
-        for item, _ in returned:
-            self._lane.ended(item.url)
+        self._leave_lane([item.url for item, _ in returned])
+
+    def _leave_lane(self, urls: Iterable[str]) -> None:
+        """Lets URLs be fed again. Jobs that came for them too late to be settled are claimed
+        anew; of those that were, nothing is left to be released."""
+        late = [job_id for url in urls for job_id in self._lane.ended(url)]
+        for released in [self._queue.release(job_id, 0) for job_id in late]:
+            released.result()
         self._on_room()
 
     # what follows
@@ -229,38 +268,60 @@ class Finisher:
     ) -> None:
         now_ms = self._clock.now_ms()
         if step.next is Next.FOLLOW and page is not None:
-            hop = hop_of(page.url, Status(page.status), page.code, page.fetched_ms)
-            next_job = _changed(job, url=step.url, hops=(*job.hops, hop), tries=0)
-            followed.queued.append(entry_of(next_job, host_of(step.url) or ""))
+            followed.queued.append(entry_of(_hopped(job, page, step.url), host_of(step.url) or ""))
         elif step.next is Next.AGAIN:
-            again = _changed(job, tries=job.tries + 1)
+            again = structs.replace(job, tries=job.tries + 1)
             not_before_ms = now_ms + round(pause_s * 1000)
             host = host_of(job.url) or ""
             followed.queued.append(entry_of(again, host, not_before_ms=not_before_ms))
             self._counters["tried_again"] += 1
         elif step.next is Next.LEAVE:
             followed.released.append(job.id)
+        elif job.image_of:
+            whole = self._images.end(job, page, step.reason)
+            if whole is not None:
+                followed.pages.append(whole)
+            self._end(followed, structs.replace(job, url=job.image_of), Step(Next.FINISH), whole)
+        elif page is not None and self._images.is_wanted(job, page):
+            self._go_on_with_image(followed, job, step, page)
         else:
-            is_refused = step.next is Next.REFUSE
-            finished = Finished(
-                job=job.id,
-                wish=job.wish,
-                state=JobState.REFUSED if is_refused else JobState.FINISHED,
-                submitted_ms=job.submitted_ms,
-                finished_ms=now_ms,
-                url=job.url,
-                hops=job.hops,
-                reason=step.reason or ("" if page is None else page.reason),
-                page=page,
-            )
-            followed.ended.append((job, finished))
+            self._end(followed, job, step, page)
+
+    def _go_on_with_image(self, followed: _Round, job: Job, step: Step, page: Page) -> None:
+        found = self._images.next_of(page)
+        if isinstance(found, Page):
+            if found is not page:
+                followed.pages.append(found)
+            self._end(followed, job, step, found)
+            return
+        asking = structs.replace(job, url=found.url, image_of=page.url, tries=0)
+        followed.queued.append(entry_of(asking, found.host))
+
+    def _end(self, followed: _Round, job: Job, step: Step, page: Page | None) -> None:
+        is_refused = step.next is Next.REFUSE
+        finished = Finished(
+            job=job.id,
+            wish=job.wish,
+            state=JobState.REFUSED if is_refused else JobState.FINISHED,
+            submitted_ms=job.submitted_ms,
+            finished_ms=self._clock.now_ms(),
+            url=job.url,
+            hops=job.hops,
+            reason=step.reason or ("" if page is None else page.reason),
+            page=page,
+        )
+        followed.ended.append((job, finished))
 
     def _store(self, followed: _Round) -> None:
         """Makes durable what follows, in the order that loses nothing."""
+        if followed.pages:
+            self._pages.put(followed.pages)
         if followed.queued:
             self._queue.replace(followed.queued).result()
-        finished = [each for _, each in followed.ended]
-        if finished:
+        ended = [each for _, each in followed.ended]
+        # thousands may have waited for one URL, and each answer has the page in it
+        for begun in range(0, len(ended), MAX_BATCH):
+            finished = ended[begun : begun + MAX_BATCH]
             self._listeners.store(finished)
             # nobody waits for it: a job that comes again finds its page, and ends once more
             self._left_queue.result()
@@ -272,8 +333,8 @@ class Finisher:
                 if refusal := refusal_of(each):
                     self._counters[f"refused.{refusal}"] += 1
             self._listeners.tell(finished)
-        for job_id in followed.released:
-            self._queue.release(job_id, 0)
+        for released in [self._queue.release(job_id, 0) for job_id in followed.released]:
+            released.result()
 
 
 def _links_of(
@@ -289,6 +350,9 @@ def _links_of(
     ]
 
 
-def _changed(job: Job, **changes: object) -> Job:
-    values = {name: getattr(job, name) for name in job.__struct_fields__}
-    return Job(**{**values, **changes})
+def _hopped(job: Job, page: Page, url: str) -> Job:
+    """The job behind a redirect."""
+    if job.image_of:
+        return structs.replace(job, url=url, image_hops=job.image_hops + 1, tries=0)
+    hop = hop_of(page.url, Status(page.status), page.code, page.fetched_ms)
+    return structs.replace(job, url=url, hops=(*job.hops, hop), tries=0)

@@ -71,11 +71,13 @@ class Intake:
         """Of two wishes for a URL that come at once, one is the second."""
 
     def submit(
-        self, wishes: Sequence[Wish], is_in_scope: Callable[[str], bool] | None = None
+        self, wishes: Sequence[Wish], checked: Sequence[Checked] | None = None
     ) -> list[Submitted]:
         """Decides on wishes, in their order; those that are to be fetched are stored when it
-        returns, and would survive the death of the machine."""
-        checked = [self._admission.check(wish.url, is_in_scope) for wish in wishes]
+        returns, and would survive the death of the machine. `checked` is what was found out of
+        their URLs, where that is known already."""
+        if checked is None:
+            checked = [self._admission.check(wish.url) for wish in wishes]
         urls = list(dict.fromkeys(each.url for each in checked if not each.refusal))
         known = dict(zip(urls, self._pages.resolve(urls), strict=True))
         with self._lock:

@@ -51,6 +51,7 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     import threading
 
     from crawl.service.access import check_bind, is_loopback_bind
+    from crawl.service.announcement import address_of, announced
     from crawl.service.api.app import ServedCrawl
     from crawl.service.lane_settings import check_settings
     from crawl.service.report_lines import ReportLines
@@ -68,10 +69,12 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
             crawl.service.close()
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    announcing = announced(crawl.service.folder, address_of(host, port))
     with (
         work.stopping(is_asked.set),
         crawl,
         served(crawl.app(), listener, crawl.limits) as is_alive,
+        announcing,
     ):
         yield Served(address)
         keys = "no key is needed" if is_loopback_bind(options.host) else "keys are needed"

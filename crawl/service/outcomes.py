@@ -13,6 +13,7 @@
 | the server was given up or rests, its robots.txt is not there | again, or refused at the last |
 | robots.txt asks for pauses that are too long               | refused |
 | the service ends, or is no longer the owner of the domain  | left to who comes next |
+| a batch fetch of the crawl has the server                  | left until that has ended |
 """
 
 from __future__ import annotations
@@ -65,7 +66,12 @@ class Step:
 
 
 _REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
-_FOR_THE_NEXT_OWNER = frozenset(("service_ends", "not_owner", "hung", "crashed"))
+_FOR_THE_NEXT_OWNER = frozenset(
+    (
+        *("service_ends", "not_owner", "yielded", "not_looked", "hung", "crashed"),
+        *("ended", "interrupted"),
+    )
+)
 _FOR_GOOD = frozenset(("crawl_delay_too_long",))
 
 
@@ -99,7 +105,7 @@ def _after_redirect(job: Job, target: Target, limits: Limits) -> Step:
         return Step(Next.FINISH, f"redirect.{target.refusal}")
     if target.url == job.url or any(hop.url == target.url for hop in job.hops):
         return Step(Next.FINISH, "redirect.loop")
-    if len(job.hops) >= limits.redirects:
+    if (job.image_hops if job.image_of else len(job.hops)) >= limits.redirects:
         return Step(Next.FINISH, "redirect.too_many")
     return Step(Next.FOLLOW, url=target.url)
 

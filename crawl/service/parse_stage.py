@@ -7,20 +7,18 @@ there is time, more of them, each for less, where there is not.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 from threading import Condition
 
 from crawl.clock import Clock
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.record import FetchRecord
-from crawl.model.contents import content_table
 from crawl.model.hosts import HostTrouble
-from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
-from crawl.parsing.process.sandbox import Sandbox
 from crawl.service.arrivals import Arrivals
-from crawl.service.page_rows import ParsedPage, parsed_pages
+from crawl.service.page_rows import ParsedPage, Wanted
+from crawl.service.record_parser import RecordParser
 
 MAX_BATCH = 64
 """Answers that are finished together: one of them must not wait for a second of parsing."""
@@ -39,6 +37,10 @@ class ParsedRecords:
     """By URL."""
     batch: ParsedBatch | None = None
     """The rows of all of them."""
+    wanted: Mapping[str, Wanted] = field(default_factory=dict)
+    """What those who waited by then want of each URL."""
+    without_markdown: Container[str] = ()
+    """URLs of pages of which nobody wanted it by then."""
     parse_s: float = 0.0
 
     @property
@@ -52,9 +54,9 @@ _NOTHING = ParsedRecords()
 class ParseStage:
     """Runs in a thread of its own, until it is stopped and all that arrived is handed on."""
 
-    def __init__(self, arrivals: Arrivals, sandbox: Sandbox, clock: Clock) -> None:
+    def __init__(self, arrivals: Arrivals, parser: RecordParser, clock: Clock) -> None:
         self._arrivals = arrivals
-        self._sandbox = sandbox
+        self._parser = parser
         self._clock = clock
         self._ready: ParsedRecords | None = None
         self._changed = Condition()
@@ -108,24 +110,14 @@ class ParseStage:
         if not (records or returned or troubles):
             return not is_last
         begun = self._clock.monotonic()
-        parsed, batch = self._parse(records)
+        parses = self._parser.parse(records)
         parse_s = self._clock.monotonic() - begun
-        ready = ParsedRecords(records, returned, troubles, parsed, batch, parse_s)
+        ready = ParsedRecords(
+            *(records, returned, troubles, parses.pages, parses.batch),
+            *(parses.wanted, parses.without_markdown, parse_s),
+        )
         with self._changed:
             self._changed.wait_for(lambda: self._ready is None or self._is_abandoned)
             self._ready = ready
             self._changed.notify_all()
         return not self._is_abandoned
-
-    def _parse(
-        self, records: Iterable[FetchRecord]
-    ) -> tuple[dict[str, ParsedPage], ParsedBatch | None]:
-        contents = [
-            record.content
-            for record in records
-            if record.content is not None and record.datum.status is Status.FETCH_SUCCESS
-        ]
-        if not contents:
-            return {}, None
-        batch = self._sandbox.parse_table(content_table(contents))
-        return parsed_pages(batch), batch

@@ -37,3 +37,9 @@ def open_store_of(crawl_dir: CrawlDir, config: Config, clock: Clock) -> Store:
     """The metadata store, which several processes may have open."""
     named: str = config[STORE]
     return open_store(named or f"lmdb:{folder_of(crawl_dir, config) / _PAGES}", clock)
+
+
+def is_store_embedded(config: Config) -> bool:
+    """Whether the metadata store answers from this machine's memory; another's silence may last."""
+    named: str = config[STORE]
+    return not named or named.partition(":")[0].lower() in ("lmdb", "memory")

@@ -6,12 +6,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 
 from crawl.clock import Clock, as_segment_name
 from crawl.config import Config
 from crawl.config.properties import CRAWLDB_BUCKETS
 from crawl.counters import Counters
-from crawl.errors import Locked
+from crawl.errors import CrawlError, Locked
 from crawl.fetcher.output.batch import KeptForParse
 from crawl.fetcher.values.record import FetchRecord
 from crawl.interfaces.scoring_chain import ScoringChain
@@ -19,9 +20,10 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.parsing.document import ParsedBatch
 from crawl.service.background import Background
-from crawl.service.segment_writer import NAME_END, ParseTable, SegmentWriter, unpublished
+from crawl.service.segment_writer import ParseTable, SegmentWriter, unpublished
 from crawl.service.settings import SEGMENT_BYTES, SEGMENT_SECONDS
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.segments import SERVICE_END
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +91,12 @@ class SegmentRoll:
             return 0.0
         return max(0.0, self._open.begun + self._max_age_s - self._clock.monotonic())
 
+    @property
+    def age_s(self) -> float:
+        """How old the open segment is; 0 where none is open. For any thread."""
+        writer = self._open
+        return 0.0 if writer is None else max(0.0, self._clock.monotonic() - writer.begun)
+
     def publish_if_due(self) -> None:
         """To be called now and then, also while nothing comes."""
         if self.due_in_s == 0.0:
@@ -112,8 +120,11 @@ class SegmentRoll:
         self._background.do(lambda: self._on_published(writer.name))
 
     def abandon(self) -> None:
-        """Leaves the open segment as it is, where its store cannot be written."""
+        """Leaves the open segment as it is, where the service ends and cannot finish: the next one
+        publishes it."""
         writer, self._open = self._open, None
+        with suppress(CrawlError, OSError):  # it has been said, and is found again
+            self._background.close()
         if writer is not None:
             writer.abandon()
 
@@ -131,7 +142,7 @@ class SegmentRoll:
         """By the clock, and after all that are there: names sort as the segments came."""
         last = max(self._crawl_dir.segments.folder.names(), default="")
         moment_ms = self._clock.now_ms()
-        while (name := as_segment_name(moment_ms) + NAME_END) <= last:
+        while (name := as_segment_name(moment_ms) + SERVICE_END) <= last:
             moment_ms += 1000
         return name
 

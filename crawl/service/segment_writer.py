@@ -19,7 +19,6 @@ import pyarrow as pa
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.errors import StorageError
 from crawl.fetcher.output import part_end
 from crawl.fetcher.output.batch import Batch, KeptForParse, PackedBatch, pack_notes
 from crawl.fetcher.output.chunk_files import ChunkFiles
@@ -41,14 +40,11 @@ from crawl.storage.segments import (
     PARSE_DATA,
     PARSE_TEXT,
     PARSED,
+    SERVICE,
     PartManifest,
     Segment,
 )
 
-SERVICE = "SERVICE"
-"""The mark of a segment that the service writes, or wrote."""
-NAME_END = "-service"
-"""So its name is none that generate would choose, and still one that sorts by time."""
 _PART = 0
 """It has one part, as it has one writer."""
 
@@ -238,14 +234,4 @@ def _without(contents: pa.Table, parsed: Mapping[str, ParsedBatch]) -> pa.Table:
 
 def unpublished(crawl_dir: CrawlDir) -> list[str]:
     """The segments that a service left open, oldest first."""
-    names = []
-    for name in crawl_dir.segments.folder.names():
-        if not name.endswith(NAME_END):
-            continue
-        segment = crawl_dir.segments.segment(name)
-        try:
-            if segment.folder.exists(SERVICE) and not segment.is_done(GENERATE):
-                names.append(name)
-        except StorageError:  # damaged: `crawl check` tells of it, and mends it
-            continue
-    return sorted(names)
+    return [segment.name for segment in crawl_dir.segments.open_of_service()]

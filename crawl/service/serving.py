@@ -50,9 +50,13 @@ def listening(host: str, port: int) -> socket.socket:
 
 @contextmanager
 def served(
-    app: Any, listener: socket.socket, limits: HttpLimits = _USUAL
+    app: Any,
+    listener: socket.socket,
+    limits: HttpLimits = _USUAL,
+    grace_s: int = _GRACE_S,
 ) -> Iterator[Callable[[], bool]]:
-    """Serves the application for as long as the block lasts; yields whether it still does."""
+    """Serves the application for as long as the block lasts; yields whether it still does. At its
+    end requests under way have so many seconds."""
     import uvicorn
 
     from crawl.service.http_connections import bounded_protocol
@@ -69,7 +73,7 @@ def served(
         server_header=False,
         date_header=True,
         proxy_headers=False,
-        timeout_graceful_shutdown=_GRACE_S,
+        timeout_graceful_shutdown=grace_s,
     )
     server = uvicorn.Server(settings)
     thread = threading.Thread(

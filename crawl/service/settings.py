@@ -84,12 +84,14 @@ REDIRECTS = integer(
 RELATED_IMAGES = boolean(
     "service.related.images",
     False,
-    "Fetch the picture that represents a page, too, for its size and type; with low priority.",
+    "Fetch the image that stands for a page, too, for its size and type, where a request does not"
+    " say whether to; the page's job ends when it has come.",
 )
 MARKDOWN_SIZE = size(
     "service.markdown.size",
     100_000,
-    "Of a page's main text as Markdown so much is kept beside its metadata; 0: none.",
+    "Of a page's main text as Markdown so much is kept beside its metadata, where somebody asks for"
+    " the format; 0: none.",
 )
 SEGMENT_SECONDS = duration(
     "service.segment.seconds",

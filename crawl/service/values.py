@@ -72,8 +72,14 @@ class Wish(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The site crawl that it belongs to."""
     depth: int = 0
     """Links from a seed of that crawl."""
-    related_to: str = ""
-    """The URL of the page whose picture it is, where it is fetched for that page."""
+    formats: tuple[str, ...] = ()
+    """What is wanted beside the page's metadata: `markdown`."""
+    image: bool | None = None
+    """Whether the image that stands for the page is fetched, too; None: as the service is set."""
+
+    @property
+    def wants_markdown(self) -> bool:
+        return "markdown" in self.formats
 
 
 class Hop(msgspec.Struct, frozen=True, array_like=True):
@@ -98,6 +104,10 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The redirects that led from the wish's URL to `url`."""
     tries: int = 0
     """How often the URL was asked for in vain, and may be asked for again."""
+    image_of: str = ""
+    """The page that `url` is the image of: the page is there, and the job ends with its image."""
+    image_hops: int = 0
+    """Redirects that led to the image."""
 
 
 class Timings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -115,6 +125,25 @@ class Timings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     parse: float | None = None
     store: float | None = None
     total: float | None = None
+
+
+class FetchedImage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an image turned out to be."""
+
+    url: str
+    status: int = 0
+    """Of the last fetch; 0 where it was not asked for."""
+    code: int = 0
+    reason: str = ""
+    """Why it is not known."""
+    type: str = ""
+    """MIME type, by its first bytes."""
+    width: int = 0
+    """Pixels, as its first bytes tell; 0 where they do not."""
+    height: int = 0
+    size: int = 0
+    """Bytes, as far as it was fetched."""
+    fetched_ms: int = 0
 
 
 class Page(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -143,8 +172,11 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     last_modified: str = ""
     card: bytes = b""
     """What the page says of itself, as JSON (crawl/parsing/card)."""
-    markdown: str = ""
-    """Its main text, cut at `service.markdown.size`."""
+    markdown: str | None = None
+    """Its main text, cut at `service.markdown.size`; None where nobody asked for it, empty where
+    there is none."""
+    image: FetchedImage | None = None
+    """The image that stands for the page, where that was fetched; of an image, the image."""
     segment: str = ""
     """Where its content lies."""
     parse: str = ""

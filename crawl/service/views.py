@@ -8,16 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-import msgspec
-
 from crawl.model.status import status_label
+from crawl.service.cards import card_of as card_of
 from crawl.service.intake import Submitted
 from crawl.service.pages import Resolved
 from crawl.service.refusals import in_words, reason_of, reason_of_end
 from crawl.service.site_crawls.values import SiteCrawl
-from crawl.service.values import Finished, Hop, Job, JobState, Page
+from crawl.service.values import FetchedImage, Finished, Hop, Job, JobState, Page
 
-_decode = msgspec.json.Decoder().decode
 Json = dict[str, Any]
 
 
@@ -46,6 +44,8 @@ def page_view(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: boo
         if page.parse:
             view["parse"] = page.parse
         view |= {name: value for name, value in card_of(page).items() if name not in view}
+        if page.image is not None:
+            view["image"] = {**_stated_image(view), "fetched": image_view(page.image)}
         if markdown:
             view["markdown"] = page.markdown
     if page.timings is not None:
@@ -57,13 +57,20 @@ def page_view(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: boo
     return view
 
 
-def card_of(page: Page) -> Json:
-    """What the page says of itself; empty where it says nothing."""
-    try:
-        card = _decode(page.card) if page.card else {}
-    except msgspec.DecodeError:  # of a row that a release before wrote
-        return {}
-    return card if isinstance(card, dict) else {}
+def _stated_image(view: Json) -> Json:
+    stated = view.get("image")
+    return stated if isinstance(stated, dict) else {}
+
+
+def image_view(image: FetchedImage) -> Json:
+    """What an image turned out to be, beside what its page states of it."""
+    view: Json = {"url": image.url, "status": status_label(image.status) if image.status else None}
+    for name in ("code", "reason", "type", "width", "height", "fetched_ms"):
+        if value := getattr(image, name):
+            view[name] = value
+    if image.size:
+        view["bytes"] = image.size
+    return view
 
 
 def resolved_view(resolved: Resolved, asked: str, *, markdown: bool = False) -> Json:
@@ -92,12 +99,14 @@ def submitted_view(submitted: Submitted) -> Json:
     if submitted.retry_after_s:
         view["retry_after_s"] = round(submitted.retry_after_s, 1)
     if submitted.answer is not None:
-        view["page"] = resolved_view(submitted.answer, submitted.url)
+        view["page"] = resolved_view(
+            submitted.answer, submitted.url, markdown=submitted.wish.wants_markdown
+        )
     return view
 
 
-def finished_view(finished: Finished, *, markdown: bool = False) -> Json:
-    """What became of a job."""
+def finished_view(finished: Finished, *, markdown: bool | None = None) -> Json:
+    """What became of a job; with Markdown where its submitter wanted that, or as it is said."""
     page = finished.page
     view: Json = {
         "id": finished.job,
@@ -117,7 +126,8 @@ def finished_view(finished: Finished, *, markdown: bool = False) -> Json:
         view["message"] = in_words(reason)
     if page is not None:
         view["status"] = status_label(page.status)
-        view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=markdown)
+        with_markdown = finished.wish.wants_markdown if markdown is None else markdown
+        view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=with_markdown)
     return view
 
 
@@ -158,11 +168,14 @@ def crawl_view(crawl: SiteCrawl) -> Json:
         "asked": counts.asked,
         "pages": counts.pages,
         "failed": counts.failed,
-        "outstanding": counts.outstanding,
+        "outstanding": 0 if crawl.ended_ms else counts.outstanding,
         "left_out": dict(sorted(counts.left_out.items())),
     }
+    if crawl.further_hosts:
+        view["further_hosts"] = list(crawl.further_hosts)
     if crawl.ended_ms:
         view["ended_ms"] = crawl.ended_ms
+        view["given_up"] = counts.outstanding
     return view
 
 

@@ -73,6 +73,11 @@ def test_what_is_on_its_way_is_joined_unless_it_is_known() -> None:
     assert decided(known=page(1), is_in_flight=True).action is Action.ANSWER
 
 
+def test_a_flood_of_one_url_has_the_bound_of_any_other() -> None:
+    for much in (Load(of_priority=2), Load(of_host=5)):
+        assert decided(is_in_flight=True, load=much).action is Action.OVERLOAD
+
+
 def test_too_much_waiting_is_refused_with_a_time_to_come_back() -> None:
     busy = decided(load=Load(of_priority=2, per_second=10))
     assert (busy.action, busy.reason) == (Action.OVERLOAD, "busy")

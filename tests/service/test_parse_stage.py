@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -16,6 +17,7 @@ from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
 from crawl.service.arrivals import Arrivals
 from crawl.service.parse_stage import MAX_BATCH, ParseStage
+from crawl.service.record_parser import RecordParser
 from tests.service.fetched import failed_record, page_record, parse_of
 
 LONG_S = 60.0
@@ -47,7 +49,10 @@ def arrivals() -> Arrivals:
 
 @pytest.fixture
 def stage(arrivals: Arrivals, parser: Any) -> Iterator[ParseStage]:
-    made = ParseStage(arrivals, parser, SystemClock())
+    nobody_waits: Any = SimpleNamespace(find=lambda urls: {})
+    made = ParseStage(
+        arrivals, RecordParser(parser, nobody_waits, nobody_waits, 1000), SystemClock()
+    )
     yield made
     made.abandon()
 

@@ -20,7 +20,7 @@ from crawl.service.access import AccessPolicy, Caller
 from crawl.service.api.endpoints import Endpoint, endpoints
 from crawl.service.api.gate import Gate, Refused, json_response
 from crawl.service.api.handlers import Handlers
-from crawl.service.api.metrics import metrics_text
+from crawl.service.api.metrics import measured, metrics_text
 from crawl.service.api.openapi import openapi
 from crawl.service.api.refusal_log import RefusalLog
 from crawl.service.api.stream_slots import StreamSlots
@@ -31,6 +31,8 @@ from crawl.service.events import EventBus, next_epoch
 from crawl.service.http_limits import HttpLimits
 from crawl.service.keys import KeyRing
 from crawl.service.listeners import Listener
+from crawl.service.mcp.in_process import InProcess
+from crawl.service.mcp.mounted import MountedTools
 from crawl.service.notifier import Notifier
 from crawl.service.quota import Quotas
 from crawl.service.scope import Scope
@@ -121,11 +123,17 @@ def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) 
         return gate.refuse(request, _missing(error, request, allowed))
 
     routes = [
-        Route(each.path, gate.guard(each.handle, each.scope), methods=[each.method])
+        Route(
+            each.path,
+            measured(each, gate.guard(each.handle, each.scope), service),
+            methods=[each.method],
+        )
         for each in described
     ]
     routes.append(Route("/openapi.json", gate.guard_open(describe)))
     routes.append(Route("/metrics", gate.guard_open(metrics)))
+    tools = MountedTools(lambda asked: InProcess(app, asked.scope, service.clock), gate.max_body)
+    routes.append(Route("/mcp", gate.guard_any(tools.answer), methods=["POST"]))
     allowed = _allowed(routes)
     app = Starlette(routes=routes, exception_handlers={HTTPException: not_found})
     app.router.redirect_slashes = False  # to an address that the Host header makes

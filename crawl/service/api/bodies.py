@@ -12,7 +12,7 @@ from msgspec import UNSET, Meta, UnsetType
 from crawl.config.quantities import Duration
 from crawl.errors import UsageError
 from crawl.service.admission import MAX_URL
-from crawl.service.site_crawls.scope import ScopeWish
+from crawl.service.site_crawls.crawl_scope import ScopeWish
 from crawl.service.site_crawls.values import MAX_SEEDS, CrawlLimits, CrawlWish
 from crawl.service.values import Priority, Wish
 
@@ -49,9 +49,21 @@ PriorityName = Annotated[
     str, Meta(pattern="^(high|normal|low)$", description="high, normal or low", examples=["high"])
 ]
 
+FormatName = Annotated[str, Meta(pattern="^(metadata|markdown)$", examples=["markdown"])]
 Formats = Annotated[
-    tuple[Annotated[str, Meta(pattern="^(metadata|markdown)$")], ...],
-    Meta(max_length=2, description="What is shown of a page: metadata, and markdown if wanted."),
+    tuple[FormatName, ...],
+    Meta(
+        max_length=2,
+        description="What is wanted of a page: its metadata, which always come, and its main text"
+        " as markdown.",
+    ),
+]
+WantsImage = Annotated[
+    bool,
+    Meta(
+        description="Whether the image that stands for a page is fetched, too, for its size and"
+        " type; null: as the service is set."
+    ),
 ]
 
 
@@ -62,6 +74,8 @@ class UrlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=T
     priority: PriorityName | None = None
     max_age: Age | None = None
     tags: Tags | None = None
+    formats: Formats | None = None
+    image: WantsImage | None = None
 
 
 Urls = Annotated[tuple[Url | UrlWish, ...], Meta(min_length=1, max_length=MAX_URLS)]
@@ -78,6 +92,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     priority: PriorityName = "normal"
     max_age: Age | None = None
     tags: Tags = ()
+    formats: Formats = ("metadata",)
+    image: WantsImage | None = None
 
     def wishes(self, owner: str, found_in_text: tuple[str, ...] = ()) -> list[Wish]:
         """What is asked for, in its order. Raises UsageError for what cannot be meant."""
@@ -97,6 +113,8 @@ class Submission(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
             priority=Priority.of_label(own.priority or self.priority),
             max_age_s=age_s(self.max_age if own.max_age is None else own.max_age),
             tags=self.tags if own.tags is None else own.tags,
+            formats=_beside(self.formats if own.formats is None else own.formats),
+            image=self.image if own.image is None else own.image,
             owner=owner,
         )
 
@@ -105,6 +123,7 @@ class Lookup(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """URLs of which is asked what is known."""
 
     urls: Annotated[tuple[Url, ...], Meta(max_length=MAX_LOOKUP)]
+    formats: Formats = ("metadata",)
 
 
 class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -115,6 +134,7 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
     priority: PriorityName = "high"
     tags: Tags = ()
     formats: Formats = ("metadata",)
+    image: WantsImage | None = None
 
     def wish(self, owner: str) -> Wish:
         return Wish(
@@ -122,6 +142,8 @@ class Fetch(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tru
             priority=Priority.of_label(self.priority),
             max_age_s=age_s(self.max_age),
             tags=self.tags,
+            formats=_beside(self.formats),
+            image=self.image,
             owner=owner,
         )
 
@@ -152,6 +174,7 @@ class SiteLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
     pages: Annotated[int, Meta(ge=1, le=10_000_000)] = 1000
     depth: Annotated[int, Meta(ge=0, le=1000)] = 20
     seconds: Annotated[float, Meta(gt=0, le=_MAX_AGE_S)] | None = None
+    per_host: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
 
 
 class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -161,20 +184,30 @@ class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
     scope: SiteScope = SiteScope()
     limits: SiteLimits = SiteLimits()
     formats: Formats = ("metadata",)
+    image: WantsImage | None = None
     tags: Tags = ()
 
     def wish(self, owner: str) -> CrawlWish:
         limits = CrawlLimits(
-            pages=self.limits.pages, depth=self.limits.depth, seconds=self.limits.seconds
+            pages=self.limits.pages,
+            depth=self.limits.depth,
+            seconds=self.limits.seconds,
+            per_host=self.limits.per_host,
         )
         return CrawlWish(
             seeds=self.seeds,
             scope=self.scope.wish(),
             limits=limits,
             formats=self.formats,
+            image=self.image,
             tags=self.tags,
             owner=owner,
         )
+
+
+def _beside(formats: tuple[str, ...]) -> tuple[str, ...]:
+    """What is wanted beside the metadata."""
+    return tuple(dict.fromkeys(each for each in formats if each != "metadata"))
 
 
 def age_s(value: float | str | None, what: str = "max_age") -> float | None:

@@ -106,7 +106,14 @@ def endpoints(
             "What is known of a URL, redirects followed.",
             {200: "Its page, or why there is none."},
             schemas={200: "Page"},
-            parameters=(_URL,),
+            parameters=(
+                _URL,
+                Parameter(
+                    "formats",
+                    "`markdown`: with the main text, null where nobody asked for it before.",
+                    {"type": "string", "enum": ["metadata", "markdown", "metadata,markdown"]},
+                ),
+            ),
             refusals=(404,),
         ),
         Endpoint(

@@ -76,17 +76,18 @@ class Handlers:
         """What is known of one URL."""
         url = _parameter(request, "url")
         self.gate.take(caller, Scope.LOOKUP, 1)
-        (resolved,) = self._resolve([url])
+        markdown = "markdown" in _formats(request)
+        (resolved,) = await self._resolved([url], markdown=markdown)
         if resolved is None:
             raise Refused(404, "not_known", "the URL was not fetched yet")
         return json_response(resolved)
 
     async def lookup(self, request: Request, caller: Caller) -> Response:
-        """What is known of some URLs, in their order. It is answered by the loop itself: a look
-        into the embedded store takes less time than the way to another thread."""
+        """What is known of some URLs, in their order."""
         asked = bodies.read_body(await self.gate.body(request), bodies.Lookup)
         self.gate.take(caller, Scope.LOOKUP, max(1, len(asked.urls)))
-        return json_response({"pages": self._resolve(asked.urls)})
+        markdown = "markdown" in asked.formats
+        return json_response({"pages": await self._resolved(asked.urls, markdown=markdown)})
 
     async def fetch(self, request: Request, caller: Caller) -> Response:
         """The page of a URL, waited for; 202 and where to look where it takes longer."""
@@ -97,6 +98,7 @@ class Handlers:
         self.gate.take(caller, Scope.FETCH, 1)
         (submitted,) = await self.in_thread(lambda: self.service.intake.submit([wish]))
         if submitted.answer is not None:
+            markdown = wish.wants_markdown
             view = views.resolved_view(submitted.answer, submitted.url, markdown=markdown)
             return json_response(view)
         if submitted.state is JobState.REFUSED:
@@ -194,7 +196,14 @@ class Handlers:
         answers = self.service.answers
         return answers.get(job_id) or self.service.queue.entry(job_id) or answers.get(job_id)
 
-    def _resolve(self, texts: Sequence[str]) -> list[Any]:
+    async def _resolved(self, texts: Sequence[str], *, markdown: bool) -> list[Any]:
+        """The same as `_resolve`. The loop itself looks into an embedded store, which takes less
+        time than the way to another thread; it must not wait for a server."""
+        if self.service.is_store_embedded:
+            return self._resolve(texts, markdown=markdown)
+        return await self.in_thread(lambda: self._resolve(texts, markdown=markdown))
+
+    def _resolve(self, texts: Sequence[str], *, markdown: bool) -> list[Any]:
         """What is known of URLs as they were written."""
         urls = [self.service.admission.normal_form(text) for text in texts]
         known = [url for url in urls if url is not None]
@@ -202,7 +211,9 @@ class Handlers:
         answers = []
         for text, url in zip(texts, urls, strict=True):
             resolved = None if url is None else found[url]
-            answers.append(None if resolved is None else views.resolved_view(resolved, text))
+            answers.append(
+                None if resolved is None else views.resolved_view(resolved, text, markdown=markdown)
+            )
         return answers
 
     async def in_thread(self, function: Callable[[], _Result]) -> _Result:
@@ -225,6 +236,15 @@ def _parameter(request: Request, name: str) -> str:
     if len(values[0]) > bodies.MAX_QUERY:
         raise UsageError(f"{name}: at most {bodies.MAX_QUERY:,} characters")
     return values[0]
+
+
+def _formats(request: Request) -> frozenset[str]:
+    """Those of the parameter, apart by commas or said several times."""
+    texts = request.query_params.getlist("formats")
+    formats = frozenset(each for text in texts for each in text.split(","))
+    if not formats <= {"metadata", "markdown"}:
+        raise UsageError("formats: expected metadata or markdown")
+    return formats
 
 
 def number_parameter(request: Request, name: str, default: int, least: int, most: int) -> int:

@@ -75,12 +75,16 @@ class Streams:
         wait_s = wait_parameter(request, None)
         render = {_NDJSON: _json_line, _MARKDOWN: _markdown, CONTENT_TYPE: _event}[kind]
         with_markdown = "markdown" in crawl.wish.formats
+        if kind == _MARKDOWN and not with_markdown:
+            raise Refused(406, "not_acceptable", "the crawl was begun without the format markdown")
         # an event of the crawl is no more than the word that there is a page
         stream = self._begun(caller, EventFilter(crawl=crawl.id), None, wait_s)
 
         async def parts() -> AsyncIterator[bytes]:
             number, left = after, most
             while True:
+                # asked for before the pages: those that came until its end are among them
+                now = await self._crawl(crawl.id)
                 entries = (await self._next(crawl.id, number))[:left]
                 for number, finished in entries:
                     part = render(number, finished, with_markdown)
@@ -91,7 +95,6 @@ class Streams:
                     return
                 if entries:
                     continue
-                now = await self._crawl(crawl.id)
                 if now is None or now.state != "running":
                     if kind == CONTENT_TYPE and now is not None:
                         end = as_json(views.crawl_view(now)).decode()

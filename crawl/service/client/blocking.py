@@ -23,7 +23,7 @@ from crawl.service.client.effects import (
     Stream,
     Unanswered,
 )
-from crawl.service.client.requests import Answer
+from crawl.service.client.requests import Answer, Request
 from crawl.service.client.results import CrawlStatus, Finished, Job, Page, SearchHit
 from crawl.service.client.streams import Missed, log_missed
 from crawl.service.client.transport import HttpTransport
@@ -168,6 +168,10 @@ class Client:
     def site_crawl(self, crawl_id: str) -> SiteCrawl:
         """A crawl that was begun before."""
         return SiteCrawl(self, crawl_id)
+
+    def send(self, request: Request[Result]) -> Result:
+        """The answer to any request of the interface, sent again where that is right."""
+        return self._run(ask(request, self._around))
 
     def _run(self, call: Call[Result]) -> Result:
         """Does what a call needs."""

@@ -51,6 +51,8 @@ def _serve(index: LiveIndex, requests: IO[bytes], replies: IO[bytes], every_s: f
             if not index.uncommitted or poll.poll(due_s * 1000):
                 _do(index, receive(requests))
                 done += 1
+                if not index.uncommitted:  # pages that are not to be found: nothing is left of it
+                    send(replies, [str(done).encode()])
             if index.uncommitted and clock.monotonic() - committed_at >= every_s:
                 index.commit()
                 committed_at = clock.monotonic()

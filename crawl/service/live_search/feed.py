@@ -69,6 +69,8 @@ class SearchFeed:
         """Messages, to the process that runs."""
         self._uncommitted: deque[tuple[int, str]] = deque()
         """Segments of pages that it has and has not committed, with the numbers of messages."""
+        self._since: deque[float] = deque()
+        """When the pages of these, and of those that wait to be sent, were given."""
         self._changed = Condition()
         self._is_stopped = False
         self._process: subprocess.Popen[bytes] | None = None
@@ -85,6 +87,12 @@ class SearchFeed:
             self._changed.notify()
         if self._thread.ident is not None:
             self._thread.join()
+
+    @property
+    def behind_s(self) -> float:
+        """For how long the first of the pages that cannot be found yet has waited."""
+        with self._changed:
+            return self._clock.monotonic() - self._since[0] if self._since else 0.0
 
     def add(self, batch: ParsedBatch, segment: str) -> None:
         """Has pages added that were parsed, and are in an open segment."""
@@ -115,6 +123,8 @@ class SearchFeed:
 
     def _put(self, message: list[Any]) -> None:
         """Under the lock."""
+        if message[0] in (ADD, READ):
+            self._since.append(self._clock.monotonic())
         self._waiting.append(message)
         self._changed.notify()
 
@@ -168,6 +178,10 @@ class SearchFeed:
         """A process has died with what it had not committed: the next one reads it from segments,
         those that are open as soon as they are published. Under the lock."""
         names = dict.fromkeys(name for _, name in self._uncommitted)
+        first = self._since[0] if self._since else 0.0
+        for _ in self._uncommitted:
+            self._since.popleft()
+        self._since.extendleft([first] * len(names))
         self._uncommitted.clear()
         self._sent = 0
         self._missing.update(names)
@@ -183,6 +197,7 @@ class SearchFeed:
                 with self._changed:
                     while self._uncommitted and self._uncommitted[0][0] <= committed:
                         self._uncommitted.popleft()
+                        self._since.popleft()
                 self._on_commit()
 
     def _end_process(self) -> int | None:

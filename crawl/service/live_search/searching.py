@@ -66,6 +66,11 @@ class LiveSearch:
         """Says that a segment is published."""
         self._feed.published(segment)
 
+    @property
+    def behind_s(self) -> float:
+        """For how long pages that were fetched wait to be found; 0 where all can be."""
+        return self._feed.behind_s
+
     def search(self, query: str, options: SearchOptions) -> SearchAnswer:
         """The best pages of the crawl's index and of what was fetched since."""
         options = replace(options, snippet_length=self._config[SEARCH_SNIPPET_LENGTH])

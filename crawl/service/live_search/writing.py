@@ -18,10 +18,9 @@ import pyarrow as pa
 
 from crawl.errors import StorageError
 from crawl.search.writer import EmbeddedIndexWriter
-from crawl.service.segment_writer import NAME_END
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import each_group, open_table
-from crawl.storage.segments import PARSE_DATA, PARSE_TEXT, Segment
+from crawl.storage.segments import PARSE_DATA, PARSE_TEXT, SERVICE_END, Segment
 
 FOLDER = "search"
 _NOTE = "search.json"
@@ -69,7 +68,7 @@ class LiveIndex:
         """Adds what published segments have of pages that are missing, or that came since."""
         since_ms, missing = self._newest_ms, set(self._missing)
         for name in sorted(self._crawl_dir.segments.folder.names()):
-            if name.endswith(NAME_END):
+            if name.endswith(SERVICE_END):
                 self.read(name, 0 if name in missing else since_ms)
                 missing.discard(name)
         self._missing -= missing  # gone, as `crawl gc` deletes segments

@@ -37,6 +37,11 @@ CREATE TABLE entries (
 _INDEX = "CREATE INDEX entries_url ON entries (url)"
 _GROUP = 1000
 """Wishes in a transaction."""
+_WAL_BYTES = 16 << 20
+"""The log of changes is cut to this after a flood that made it longer."""
+_FREE_PAGES_KEPT = 4096
+_PAGES_FREED = 512
+"""At a time, which takes about 15 ms: others wait for it."""
 _VARIABLES = 500
 """Values in a statement; SQLite may have been built to take 999."""
 
@@ -76,6 +81,8 @@ class EmbeddedQueue:
         """Entries by key."""
         self._wishes: SimpleQueue[_Wish[object] | None] = SimpleQueue()
         self._is_closed = False
+        self._fault_of_writer: BaseException | None = None
+        self._is_to_shrink = False
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -261,6 +268,13 @@ class EmbeddedQueue:
         except sqlite3.Error as error:
             raise self._fault(error) from error
 
+    def shrink(self) -> None:
+        """Gives some of the file's free pages back to the disk, if there are many: to be called now
+        and then. A flood of jobs must not cost its disk for ever, and a file that grows and shrinks
+        all the time costs writes."""
+        self._is_to_shrink = True
+        self._wish(_Wish(lambda connection: None, lambda: None)).result()
+
     def close(self) -> None:
         with self._lock:
             if self._is_closed:
@@ -277,7 +291,13 @@ class EmbeddedQueue:
         connection = sqlite3.connect(
             self._path, timeout=60, isolation_level=None, check_same_thread=False
         )
-        for pragma in ("journal_mode = WAL", "synchronous = FULL", "fullfsync = ON"):
+        for pragma in (
+            "auto_vacuum = INCREMENTAL",  # of a new file alone, and before anything is in it
+            "journal_mode = WAL",
+            f"journal_size_limit = {_WAL_BYTES}",
+            "synchronous = FULL",
+            "fullfsync = ON",
+        ):
             connection.execute(f"PRAGMA {pragma}")
         return connection
 
@@ -363,11 +383,27 @@ class EmbeddedQueue:
         return wish.future
 
     def _check_open(self) -> None:
+        if self._fault_of_writer is not None:
+            raise self._fault(self._fault_of_writer)
         if self._is_closed:
             raise StorageError(f"the queue {self._path} is closed")
 
     def _write(self) -> None:
-        """The writer's thread: until it is told to end."""
+        """The writer's thread: until it is told to end. Where it ends by itself, nobody waits for
+        it in vain."""
+        try:
+            self._write_all()
+        except BaseException as error:
+            with self._lock:
+                self._fault_of_writer = error
+            fault = StorageError(f"the queue {self._path}: {error}")
+            with suppress(Empty):
+                while True:
+                    wish = self._wishes.get_nowait()
+                    if wish is not None:
+                        wish.future.set_exception(fault)
+
+    def _write_all(self) -> None:
         while (first := self._wishes.get()) is not None:
             group, is_last = [first], False
             with suppress(Empty):
@@ -377,14 +413,34 @@ class EmbeddedQueue:
                         is_last = True
                     else:
                         group.append(other)
-            if self._commit(group) is not None:
-                # one may have been what the others failed by
+            try:
+                self._write_group(group)
+            except BaseException as error:
                 for wish in group:
-                    error = self._commit([wish])
-                    if error is not None:
+                    if not wish.future.done():
                         wish.future.set_exception(self._fault(error))
+                raise
+            if self._is_to_shrink:
+                self._is_to_shrink = False
+                with suppress(sqlite3.Error):  # the next wish says what is wrong
+                    self._shrink()
             if is_last:
                 return
+
+    def _write_group(self, group: Sequence[_Wish[object]]) -> None:
+        if self._commit(group) is not None:
+            # one may have been what the others failed by
+            for wish in group:
+                error = self._commit([wish])
+                if error is not None:
+                    wish.future.set_exception(self._fault(error))
+
+    def _shrink(self) -> None:
+        (free,) = self._writer.execute("PRAGMA freelist_count").fetchone()
+        if free > _FREE_PAGES_KEPT:
+            most = min(free - _FREE_PAGES_KEPT, _PAGES_FREED)
+            # a script: by `execute` one page is freed, whatever the number
+            self._writer.executescript(f"PRAGMA incremental_vacuum({most})")
 
     def _commit(self, group: Sequence[_Wish[object]]) -> Exception | None:
         """Writes and settles all of the group; what went wrong, and then nothing is written."""
@@ -402,7 +458,7 @@ class EmbeddedQueue:
             wish.settle()
         return None
 
-    def _fault(self, error: Exception) -> StorageError:
+    def _fault(self, error: BaseException) -> StorageError:
         if type(error) is sqlite3.DatabaseError:  # not one of its kinds: no database, or malformed
             return StorageError(
                 f"{self._path} is damaged: {error}; move it away to begin with an empty queue"

@@ -49,6 +49,16 @@ class OwnerLock:
                 _owned.remove(self._file)
 
 
+def owner_of(file: Path) -> int | None:
+    """The number of the process that had the file last, which may have ended; None where that is
+    not known."""
+    try:
+        text = file.read_text("ascii", "replace")[:32].strip()
+    except OSError:
+        return None
+    return int(text) if text.isdecimal() else None
+
+
 def _locked(owned: Path, owner: str) -> Locked:
     who = f"process {owner}" if owner else "another process"
     return Locked(f"{owned} belongs to {who}, which is at work on it; one service may use it")

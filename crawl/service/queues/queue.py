@@ -60,8 +60,9 @@ class Queue(Protocol):
         per_key: int | Mapping[str, int],
         per_other_key: int = 1,
     ) -> list[Entry]:
-        """Up to so many entries whose moment has come: those of the first priority first; among
-        its keys in turn, so that many of one do not hide the others; of each key the oldest first.
+        """Up to so many entries whose moment has come: those of the first priority first, but for
+        a share that keeps the others from starving; among its keys in turn, so that many of one
+        do not hide the others; of each key the oldest first.
         Of one key no more than `per_key` are claimed at a time, those of earlier calls included; a
         mapping says it of each key, and `per_other_key` of those that it does not name."""
         ...

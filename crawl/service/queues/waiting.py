@@ -4,6 +4,10 @@ It knows numbers alone (about 150 bytes an entry): the number of an entry is its
 has a ring of the keys that have something to claim, and each key a heap of its numbers. Whoever
 looks for the next entry meets no key twice that may have none claimed at the moment: such keys
 are set aside until one of theirs comes back.
+
+A priority goes before those behind it, but not for ever: after so many of its entries (`SHARE`) one
+of the next has its turn. While all three have some, of 81 entries 72 are of the first, 8 of the
+second and one of the third.
 """
 
 from __future__ import annotations
@@ -13,6 +17,9 @@ import sys
 from collections import Counter, deque
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+SHARE = 8
+"""Entries of a priority to one of those behind it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +53,8 @@ class Waiting:
         self._aside: dict[str, set[int]] = {}
         """Keys with as many claimed as may be, and the rings that they were in."""
         self._limits = Limits({}, 1)
+        self._served: Counter[int] = Counter()
+        """Entries of a priority since one behind it had its turn."""
 
     def add(self, number: int, priority: int, key: str, not_before_ms: int) -> None:
         """An entry that may be claimed from that moment on."""
@@ -68,26 +77,41 @@ class Waiting:
             for key in list(self._aside):
                 self._put_back(key)
         taken: list[tuple[int, int, str]] = []
-        for priority in sorted(self._rings):
-            ring = self._rings[priority]
-            while ring and len(taken) < most:
-                key = ring.popleft()
-                if self._claimed[key] >= limits.of(key):
-                    self._aside.setdefault(key, set()).add(priority)
-                    continue
-                number = self._oldest(priority, key)
-                if number is None:
-                    continue
-                taken.append((number, priority, key))
-                self._claimed[key] += 1
-                self._count_down(priority)
-                if (priority, key) in self._heaps:
-                    ring.append(key)
-            if not ring:
-                del self._rings[priority]
-            if len(taken) >= most:
-                break
+        while self._rings and len(taken) < most:
+            found = self._next_of(self._whose_turn(), limits)
+            if found is not None:
+                taken.append(found)
         return taken
+
+    def _whose_turn(self) -> int:
+        """The priority of the next entry."""
+        *ahead, last = sorted(self._rings)
+        return next((each for each in ahead if self._served[each] < SHARE), last)
+
+    def _next_of(self, priority: int, limits: Limits) -> tuple[int, int, str] | None:
+        """The next entry of a priority; None where none of its keys may have one claimed, and then
+        it has no ring any more."""
+        ring = self._rings[priority]
+        found = None
+        while ring and found is None:
+            key = ring.popleft()
+            if self._claimed[key] >= limits.of(key):
+                self._aside.setdefault(key, set()).add(priority)
+                continue
+            number = self._oldest(priority, key)
+            if number is None:
+                continue
+            found = number, priority, key
+            self._claimed[key] += 1
+            self._count_down(priority)
+            if (priority, key) in self._heaps:
+                ring.append(key)
+            self._served[priority] += 1
+            for each in [each for each in self._served if each < priority]:
+                del self._served[each]
+        if not ring:
+            del self._rings[priority]
+        return found
 
     def next_due_ms(self, now_ms: int) -> int | None:
         """The next moment after this one at which an entry may be claimed."""

@@ -1,7 +1,7 @@
 """What a site crawl has asked for and what has come, in the metadata store:
 
     ID            the crawl itself
-    ID/u/URL      a URL that was taken on: the id of its job
+    ID/u/URL      a URL that was taken on, with how many links it is from a seed
     ID/p/NUMBER   what became of one, in the order in which they ended
 
 So that it goes on where it was when the service dies, and a listener where it was when it was cut
@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 import msgspec
 
 from crawl.clock import Clock
-from crawl.service.site_crawls.values import SiteCrawl
+from crawl.service.site_crawls.values import Asked, SiteCrawl
 from crawl.service.stores.store import ORDERED_KEY_BYTES, Row, Space, Store
 from crawl.service.values import Finished
 
@@ -24,6 +24,8 @@ _PAGE_ROWS = 500
 _DIGITS = 12
 _LONGEST_URL = ORDERED_KEY_BYTES - 60
 
+_encode = msgspec.msgpack.Encoder().encode
+_decode_asked = msgspec.msgpack.Decoder(Asked).decode
 _decode_crawl = msgspec.msgpack.Decoder(SiteCrawl).decode
 _decode_finished = msgspec.msgpack.Decoder(Finished).decode
 
@@ -37,7 +39,7 @@ class Ledger:
 
     def save(self, crawl: SiteCrawl) -> None:
         """Stores the crawl as it is now."""
-        raw = msgspec.msgpack.encode(crawl)
+        raw = _encode(crawl)
         self._store.put_many(Space.CRAWLS, [Row(_key(crawl.id), raw, self._clock.now_ms())])
 
     def crawl(self, crawl_id: str) -> SiteCrawl | None:
@@ -55,21 +57,22 @@ class Ledger:
                 yield _decode_crawl(row.value)
             after = name + b"/\xff"  # over its rows
 
-    def add_asked(self, crawl_id: str, urls: Sequence[str]) -> None:
-        """Notes URLs that were taken on."""
-        rows = [Row(_asked_key(crawl_id, url), url.encode(), 0) for url in urls]
-        if rows:
-            self._store.put_many(Space.CRAWLS, rows)
+    def add_asked(self, crawl: SiteCrawl, asked: Sequence[Asked]) -> None:
+        """Notes URLs that are taken on, together with the crawl as it is by then."""
+        now_ms = self._clock.now_ms()
+        rows = [Row(_asked_key(crawl.id, each.url), _encode(each), 0) for each in asked]
+        rows.append(Row(_key(crawl.id), _encode(crawl), now_ms))
+        self._store.put_many(Space.CRAWLS, rows)
 
-    def asked(self, crawl_id: str) -> Iterator[str]:
+    def asked(self, crawl_id: str) -> Iterator[Asked]:
         """The URLs that were taken on."""
         for row in self._rows(f"{crawl_id}/u/".encode()):
-            yield row.value.decode()
+            yield _decode_asked(row.value)
 
     def add_ended(self, crawl_id: str, first: int, ended: Sequence[Finished]) -> None:
         """Notes what came, under the numbers from `first` on."""
         rows = [
-            Row(_ended_key(crawl_id, number), msgspec.msgpack.encode(each), 0)
+            Row(_ended_key(crawl_id, number), _encode(each), 0)
             for number, each in enumerate(ended, start=first)
         ]
         if rows:

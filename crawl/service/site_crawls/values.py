@@ -6,7 +6,7 @@ from enum import StrEnum
 
 import msgspec
 
-from crawl.service.site_crawls.scope import ScopeWish
+from crawl.service.site_crawls.crawl_scope import ScopeWish
 from crawl.service.values import Priority
 
 MAX_SEEDS = 1000
@@ -30,6 +30,8 @@ class CrawlLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     depth: int = 20
     """Links from a seed."""
     seconds: float | None = None
+    per_host: int | None = None
+    """URLs of one host that are asked for, at the most."""
 
 
 class CrawlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -40,6 +42,8 @@ class CrawlWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     limits: CrawlLimits = CrawlLimits()
     formats: tuple[str, ...] = ("metadata",)
     """What of its pages is shown: metadata, and markdown if wanted."""
+    image: bool | None = None
+    """Whether the images that stand for its pages are fetched; None: as the service is set."""
     tags: tuple[str, ...] = ()
     priority: Priority = Priority.LOW
     owner: str = ""
@@ -55,12 +59,22 @@ class CrawlCounts(msgspec.Struct, kw_only=True):
     failed: int = 0
     """That came as anything else."""
     left_out: dict[str, int] = {}
-    """Links that were not taken on, by reason."""
+    """Links that were not taken on, by reason; `parse.` those that the rules of parsing drop before
+    anybody asks for them. Of pages that are fetched anew after a death they count anew."""
 
     @property
     def outstanding(self) -> int:
         """URLs that are on their way."""
         return self.asked - self.pages - self.failed
+
+
+class Asked(msgspec.Struct, frozen=True, array_like=True):
+    """A URL that a crawl has taken on."""
+
+    url: str
+    """In normal form."""
+    depth: int = 0
+    """Links from a seed."""
 
 
 class SiteCrawl(msgspec.Struct, kw_only=True):
@@ -71,5 +85,7 @@ class SiteCrawl(msgspec.Struct, kw_only=True):
     state: CrawlState
     started_ms: int
     ended_ms: int = 0
+    further_hosts: tuple[str, ...] = ()
+    """To which seeds were redirected: they belong to the site where no scope was asked for."""
     counts: CrawlCounts
     """As they were when it was stored; of one that runs they are in memory."""

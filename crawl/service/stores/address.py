@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import ssl
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl, unquote
@@ -69,6 +70,18 @@ class StoreAddress:
                 f" numbers from {least:g} to {most:g} are possible"
             )
         return value
+
+    def file(self, name: str) -> str:
+        """An option that is a file of certificates, which must be there; empty where it is not
+        given."""
+        given = self.options.get(name, "")
+        if given:
+            try:
+                ssl.create_default_context(cafile=given)
+            except (OSError, ValueError) as error:
+                why = "it has no certificates" if isinstance(error, ssl.SSLError) else error
+                raise UsageError(f"{self}: {name} {printable(given, 100)!r}: {why}") from None
+        return given
 
     def flag(self, name: str, default: bool) -> bool:
         """An option that is yes or no."""

@@ -32,6 +32,7 @@ from crawl.service.stores.record import (
     value_of,
 )
 from crawl.service.stores.store import (
+    DamagedStore,
     Row,
     Space,
     StoreStats,
@@ -242,7 +243,15 @@ class LmdbStore:
         return StoreStats(f"lmdb:{self._path}", rows, _size_of(self._path / FILE_NAME))
 
     def check(self) -> None:
-        """Answers from a file that was removed would be answers all the same, and lost."""
+        """Answers from a file that was removed would be answers all the same, and lost. To be
+        called now and then: what a process that died was reading could not be given back, and the
+        file would grow."""
+        with self._gate:
+            self._check_open()
+            try:
+                self._environment.reader_check()
+            except lmdb.Error as error:
+                raise self._fault(error) from error
         self._read(lambda transaction: transaction.stat(self._expiries))
         try:
             (self._path / FILE_NAME).stat()
@@ -287,7 +296,8 @@ class LmdbStore:
                 self._commit(group)
         if mine.error is not None:
             # one for each thread: a traceback belongs to who raises
-            raise StorageError(str(mine.error)) from mine.error
+            kind = DamagedStore if isinstance(mine.error, DamagedStore) else StorageError
+            raise kind(str(mine.error)) from mine.error
         return mine.answer
 
     def _commit(self, group: Sequence[_Write[object]]) -> None:

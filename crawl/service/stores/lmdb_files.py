@@ -14,17 +14,17 @@ from pathlib import Path
 
 import lmdb
 
-from crawl.errors import StorageError
 from crawl.printable import one_line
+from crawl.service.stores.store import DamagedStore
 
 FILE_NAME = "data.mdb"
 MAX_DATABASES = 16
 _TIMEOUT_S = 3600
 
 
-def damaged(path: Path, fault: str) -> StorageError:
+def damaged(path: Path, fault: str) -> DamagedStore:
     """What is said of a file that is not as it was written."""
-    return StorageError(
+    return DamagedStore(
         f"{path / FILE_NAME} is damaged: {fault}; put a copy in its place, or move the folder away"
         " to begin without what it knew"
     )

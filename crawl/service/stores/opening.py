@@ -3,11 +3,13 @@
 memory:                                      nothing is kept
 lmdb:PATH                                    a folder of this machine
 redis://[USER:PASSWORD@]HOST[:PORT][/DATABASE][?prefix=nutria&timeout=5&connections=32]
-rediss://…                                   the same by TLS; also valkey:// and valkeys://
+rediss://…?ca=FILE                           the same by TLS; also valkey:// and valkeys://
 cassandra://[USER:PASSWORD@]HOST[,HOST…][:PORT]/KEYSPACE[?…]
     replication=3 or DC1:3,DC2:3   where the keyspace is made; dc=NAME   the nearest data centre
     create=no                      keyspace and tables are made by somebody else
-    tls=yes   timeout=5
+    tls=yes   ca=FILE   timeout=5
+
+`ca` names a file of the authorities that are trusted; without it those of the system are.
 """
 
 from __future__ import annotations

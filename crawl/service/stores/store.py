@@ -13,6 +13,8 @@ from typing import Protocol, TypeVar
 
 import msgspec
 
+from crawl.errors import StorageError
+
 MAX_KEY_BYTES = 32_768
 MAX_VALUE_BYTES = 8 << 20
 """A half of what Cassandra takes at once as it is delivered."""
@@ -43,6 +45,12 @@ class Space(StrEnum):
 UNCONDITIONAL = frozenset((Space.PAGES, Space.ROBOTS, Space.JOBS))
 """Spaces of many rows, which no `compare_and_set` touches. Cassandra decides about a condition in
 several rounds among its replicas, and only where all who write a row take part in that."""
+
+
+class DamagedStore(StorageError):
+    """What is stored is not what was written: to ask again is in vain."""
+
+    may_pass = False
 
 
 class Row(msgspec.Struct, frozen=True, gc=False):

@@ -9,6 +9,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from msgspec.structs import replace
 
 from crawl.errors import Locked, StorageError
 from crawl.service.queues.embedded import EmbeddedQueue
@@ -69,6 +70,22 @@ def test_priority_then_age(queue: Queue) -> None:
     queue.put([entry("newest", "a")]).result(60)
     found = ids(queue.claim(10, 0, per_key=10))
     assert found == ["urgent", "old", "new", "newest", "low"]
+
+
+def test_low_priority_does_not_starve(queue: Queue) -> None:
+    for priority in range(3):
+        queue.put([entry(f"{priority}/{n}", f"h{n}", priority) for n in range(300)]).result(60)
+    claimed = [each.priority for _ in range(81) for each in queue.claim(1, 0, per_key=10)]
+    assert Counter(claimed) == {0: 72, 1: 8, 2: 1}
+    assert claimed[:9] == [0] * 8 + [1]
+
+
+def test_a_share_is_not_kept_for_those_that_cannot_be_claimed(queue: Queue) -> None:
+    queue.put([entry(f"0/{n}", f"h{n}", 0) for n in range(20)])
+    queue.put([entry("low", "busy", 2), entry("lower", "busy", 2)]).result(60)
+    assert {each.id for each in queue.claim(9, 0, per_key=1)} >= {"low"}
+    # the other's host has its one under way
+    assert {each.priority for each in queue.claim(12, 0, per_key=1)} == {0}
 
 
 def test_ten_thousand_of_one_key_do_not_hide_the_others(queue: Queue) -> None:
@@ -290,3 +307,43 @@ def test_a_closed_queue_says_so(queue: Queue) -> None:
     ):
         with pytest.raises(StorageError, match="is closed"):
             use()
+
+
+def test_a_flood_does_not_cost_its_disk_for_ever(path: Path) -> None:
+    queue = EmbeddedQueue(path)
+    kept = [replace(entry(f"kept {n}"), payload=bytes(500)) for n in range(50)]
+    queue.put(kept).result()
+    flood = [replace(entry(f"{n}"), payload=bytes(2000)) for n in range(15_000)]
+    queue.put(flood).result()
+    queue.finish([each.id for each in flood]).result()
+    for _ in range(20):
+        queue.shrink()
+    look = sqlite3.connect(path)
+    (free,) = look.execute("PRAGMA freelist_count").fetchone()
+    look.close()
+    # enough stays for the next, and all else is given back
+    assert free == 4096
+    queue.put([entry("another")]).result()
+    queue.close()
+    assert path.stat().st_size < 5000 * 4096
+    again = EmbeddedQueue(path)
+    assert len(again.claim(100, 0, per_key=100)) == 51
+    again.close()
+
+
+def test_the_log_of_changes_is_cut_after_a_flood(path: Path) -> None:
+    queue = EmbeddedQueue(path)
+    reader = sqlite3.connect(path, isolation_level=None)
+    reader.execute("BEGIN")
+    reader.execute("SELECT count(*) FROM entries").fetchall()  # so that the log cannot begin anew
+    flood = [replace(entry(f"{n}"), payload=bytes(2000)) for n in range(10_000)]
+    queue.put(flood).result()
+    queue.finish([each.id for each in flood]).result()
+    log = path.with_name(f"{path.name}-wal")
+    assert log.stat().st_size > 20 << 20
+    reader.execute("COMMIT")
+    reader.close()
+    for n in range(20):
+        queue.put([replace(entry(f"after {n}"), payload=bytes(500_000))]).result()
+    assert log.stat().st_size <= 20 << 20
+    queue.close()

@@ -18,6 +18,7 @@ from hypothesis.stateful import (
 
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Entry
+from crawl.service.queues.waiting import SHARE
 from tests.examples import scaled
 
 _IDS = strategies.sampled_from([f"id{n}" for n in range(12)])
@@ -56,6 +57,8 @@ class _Machine(RuleBasedStateMachine):
         self.queue = EmbeddedQueue(self.path)
         self.model = _Model()
         self.now_ms = 0
+        self.served: Counter[int] = Counter()
+        """Entries of a priority since one behind it was handed out."""
 
     @rule(id=_IDS, key=_KEYS, priority=strategies.integers(0, 2), moment=_MOMENTS)
     def put(self, id: str, key: str, priority: int, moment: int) -> None:
@@ -87,8 +90,12 @@ class _Machine(RuleBasedStateMachine):
         for at, entry in enumerate(found):
             open_keys = {key for key in room if room[key]}
             candidates = [each for each in left if each.key in open_keys]
-            first = min(each.priority for each in candidates)
-            assert entry.priority == first
+            first = entry.priority
+            ahead = [each.priority for each in candidates if each.priority < first]
+            # only where all that go before it have had their share
+            assert all(self.served[each] >= SHARE for each in ahead)
+            self.served = Counter({k: n for k, n in self.served.items() if k >= first})
+            self.served[first] += 1
             # the oldest of its key
             same = [e for e in candidates if (e.key, e.priority) == (entry.key, first)]
             assert entry == same[0]
@@ -147,6 +154,7 @@ class _Machine(RuleBasedStateMachine):
     def open_again(self) -> None:
         self.queue.close()
         self.queue = EmbeddedQueue(self.path)
+        self.served.clear()
         for id, known in self.model.known.items():
             self.model.known[id] = replace(known, is_claimed=False)
 

@@ -1,25 +1,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from cassandra.cluster import Session
+from cassandra.concurrent import execute_concurrent
+from cassandra.policies import RetryPolicy
 
 from crawl.clock import Clock, SystemClock
 from crawl.errors import StorageError, UsageError
+from crawl.service.stores.adapters import cassandra
 from crawl.service.stores.opening import open_store
 from crawl.service.stores.store import Row, Space, Store
 from crawl.testing.store_contract import StoreContract
 from tests.free_port import LOOPBACK, free_port
-from tests.service.stores.real_cassandra import RealCassandra, running_cassandra
+from tests.service.stores.dying_store import wait_until
+from tests.service.stores.real_cassandra import RealCassandra
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=280)]
-
-
-@pytest.fixture(scope="module")
-def node() -> Iterator[RealCassandra]:
-    with running_cassandra() as node:
-        yield node
 
 
 @pytest.fixture(scope="module")
@@ -86,12 +85,46 @@ def test_an_operator_is_told_of_too_few_replicas(store: Store) -> None:
     assert "rows have 1 replica:" in warning
 
 
+def test_what_is_done_on_a_condition_is_never_asked_twice(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where the connection broke the first time may have been heard."""
+    profiles: dict[str, set[object]] = {}
+
+    def recorded(session: Session, statements: Any, **options: Any) -> Any:
+        profile = session.cluster.profile_manager.profiles[options["execution_profile"]]
+        for statement, _ in statements:
+            profiles.setdefault(statement.query_string, set()).add(profile.retry_policy)
+        return execute_concurrent(session, statements, **options)
+
+    monkeypatch.setattr(cassandra, "execute_concurrent", recorded)
+    assert store.compare_and_set(Space.LEASES, b"d", None, b"me")
+    assert store.compare_and_set(Space.LEASES, b"d", b"me", None)
+    store.put_many(Space.STATE, [Row(b"k", b"v", 1)])
+    conditional = {text for text in profiles if " IF record" in text}
+    assert len(conditional) == 3
+    for text in conditional:
+        (policy,) = profiles[text]
+        assert isinstance(policy, RetryPolicy)
+        for ask in (policy.on_read_timeout, policy.on_write_timeout, policy.on_request_error):
+            assert ask(None, None, None, None, None, retry_num=0)[0] == RetryPolicy.RETHROW
+        assert policy.on_unavailable(None, None, 3, 1, 0)[0] == RetryPolicy.RETHROW
+
+
 def test_tables_that_somebody_else_makes_are_not_made(node: RealCassandra) -> None:
     url = node.url.replace("/nutria?", "/others?create=no&")
     other = open_store(url, SystemClock())
     with pytest.raises(StorageError, match="others"):
         other.check()
     other.close()
+
+
+def _answers(store: Store) -> bool:
+    try:
+        store.check()
+    except StorageError:
+        return False
+    return True
 
 
 def test_a_node_that_is_killed_has_what_was_acknowledged(node: RealCassandra, store: Store) -> None:
@@ -102,6 +135,8 @@ def test_a_node_that_is_killed_has_what_was_acknowledged(node: RealCassandra, st
     with pytest.raises(StorageError, match=f"cassandra://{LOOPBACK}:{node.port}/nutria: "):
         store.check()
     node.start()
+    # the one that was open finds it again, soon and by itself
+    wait_until(lambda: _answers(store), "the store answers")
     again = open_store(node.url, SystemClock())
     assert again.get_many(Space.PAGES, keys) == keys
     assert not again.compare_and_set(Space.LEASES, b"d", None, b"you")

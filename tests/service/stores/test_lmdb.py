@@ -5,6 +5,7 @@ import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from itertools import count
 from pathlib import Path
 from threading import Event
 
@@ -337,3 +338,82 @@ def test_writers_that_come_together_share_a_transaction(store: LmdbStore) -> Non
             put.result(60)
     assert store._environment.info()["last_txnid"] == before + 1
     assert store.get_many(Space.PAGES, [b"%d" % place for place in range(10)]) == [b""] * 10
+
+
+@pytest.mark.slow
+def test_what_a_process_that_died_was_reading_does_not_let_the_file_grow(
+    folder: Path, store: LmdbStore
+) -> None:
+    script = _OPEN + (
+        "transaction = store._environment.begin()\n"
+        "transaction.stat(store._expiries)\n"
+        "print('reading', flush=True)\n"
+        "sys.stdin.readline()\n"
+    )
+    with started(script, str(folder), str(1 << 30)) as process:
+        assert line_of(process) == b"reading"
+        assert store._environment.info()["num_readers"] >= 1
+        process.kill()
+        process.wait()
+
+    def write() -> int:
+        for turn in range(100):
+            version = next(versions)
+            store.put_many(Space.PAGES, [Row(b"%d" % (turn % 10), bytes(100_000), version)])
+        return (folder / FILE_NAME).stat().st_size
+
+    versions = count(1)
+    # nothing of what it might read is written over
+    first, second = write(), write()
+    assert second > first + 5_000_000
+    store.check()
+    assert str(store._environment.readers()).startswith("(no active readers)")
+    write()
+    assert write() == second
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_is_named_and_nothing_is_lost(folder: Path) -> None:
+    """The map may be larger than the disk; a limit on files stands for one that is full."""
+    script = _OPEN + (
+        "import resource\n"
+        "from crawl.errors import StorageError\n"
+        "store.put_many(Space.PAGES, [Row(b'k', b'kept', 1)])\n"
+        "_, hard = resource.getrlimit(resource.RLIMIT_FSIZE)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (2 << 20, hard))\n"
+        "try:\n"
+        "    store.put_many(Space.PAGES, [Row(b'large', bytes(4 << 20), 1)])\n"
+        "except StorageError as error:\n"
+        "    print(error, flush=True)\n"
+        "assert store.get_many(Space.PAGES, [b'k', b'large']) == [b'kept', None]\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))\n"
+        "store.put_many(Space.PAGES, [Row(b'large', bytes(4 << 20), 1)])\n"
+        "assert store.get_many(Space.PAGES, [b'large']) == [bytes(4 << 20)]\n"
+        "print('done', flush=True)\n"
+    )
+    with started(script, str(folder), str(1 << 40)) as process:
+        assert line_of(process).startswith(b"the store %b: " % os.fsencode(folder))
+        assert line_of(process) == b"done"
+
+
+@pytest.mark.slow
+def test_a_folder_that_may_not_be_written_is_named(folder: Path) -> None:
+    folder.mkdir(parents=True)
+    folder.chmod(0o555)
+    script = (
+        "import os\n"
+        "from pathlib import Path\n"
+        "from crawl.clock import SystemClock\n"
+        "from crawl.errors import StorageError\n"
+        "from crawl.service.stores.lmdb import LmdbStore\n"
+        f"os.chdir({str(folder)!r})\n"
+        "if os.geteuid() == 0:\n"
+        "    os.seteuid(65534)\n"  # to root nothing is forbidden
+        "try:\n"
+        "    LmdbStore(Path('.'), SystemClock())\n"
+        "except StorageError as error:\n"
+        "    print(error, flush=True)\n"
+    )
+    with started(script) as process:
+        said = line_of(process)
+    assert said.startswith(b"the store .: ") and b"Permission denied" in said

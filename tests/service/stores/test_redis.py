@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from crawl.testing.clock import ManualClock
 from crawl.testing.store_contract import NOW_MS, StoreContract
 from tests.free_port import LOOPBACK, free_port
 from tests.service.stores.processes import line_of, started, tell
-from tests.service.stores.real_redis import RealRedis, running_redis
+from tests.service.stores.real_redis import RealRedis, make_certificate, running_redis
 
 pytestmark = pytest.mark.slow
 
@@ -173,3 +174,31 @@ def test_a_store_is_used_by_more_threads_than_it_has_connections(server: RealRed
         found = list(pool.map(lambda _: store.get_many(Space.PAGES, [b"k"] * 300), range(60)))
     assert found == [[None] * 300] * 60
     store.close()
+
+
+def test_a_server_is_trusted_by_its_certificate_alone() -> None:
+    with running_redis(is_secure=True) as secure:
+        store = open_store(secure.url, SystemClock())
+        store.put_many(Space.PAGES, [Row(b"k", b"v", 1)])
+        assert store.get_many(Space.PAGES, [b"k"]) == [b"v"]
+        assert store.stats().store == f"rediss://***@{LOOPBACK}:{secure.port}/1"
+        store.close()
+        unknown = secure.url.partition("&ca=")[0]
+        with pytest.raises(StorageError, match="(?i)certificate"):
+            open_store(unknown, SystemClock())
+        # the certificate is for an address, and not for this name of it
+        other = secure.url.replace(LOOPBACK, "localhost")
+        with pytest.raises(StorageError, match="(?i)certificate"):
+            open_store(other, SystemClock())
+
+
+def test_a_file_of_authorities_is_looked_at_first(tmp_path: Path) -> None:
+    (tmp_path / "empty.pem").touch()
+    for url, message in {
+        f"rediss://:swordfish@h/0?ca={tmp_path}/missing.pem": "missing.pem.*No such file",
+        f"rediss://:swordfish@h/0?ca={tmp_path}/empty.pem": "empty.pem.*it has no certificates",
+        f"redis://:swordfish@h/0?ca={make_certificate(tmp_path)}": "ca is for TLS: use rediss://",
+    }.items():
+        with pytest.raises(UsageError, match=message) as caught:
+            open_store(url, SystemClock())
+        assert "swordfish" not in str(caught.value)

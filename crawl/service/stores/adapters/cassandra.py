@@ -37,7 +37,12 @@ from cassandra.cluster import (
     Session,
 )
 from cassandra.concurrent import execute_concurrent
-from cassandra.policies import DCAwareRoundRobinPolicy, TokenAwarePolicy
+from cassandra.policies import (
+    ConstantReconnectionPolicy,
+    DCAwareRoundRobinPolicy,
+    RetryPolicy,
+    TokenAwarePolicy,
+)
 from cassandra.query import tuple_factory
 
 from crawl.clock import Clock
@@ -48,6 +53,7 @@ from crawl.service.stores.address import StoreAddress
 from crawl.service.stores.record import NEVER, DamagedRecord, encoded, head_of, value_of
 from crawl.service.stores.store import (
     UNCONDITIONAL,
+    DamagedStore,
     Row,
     Space,
     StoreStats,
@@ -56,10 +62,11 @@ from crawl.service.stores.store import (
     check_rows,
     check_scan,
     end_of_prefix,
+    in_parts,
 )
 
 _PORT = 9042
-_OPTIONS = ("create", "dc", "replication", "timeout", "tls")
+_OPTIONS = ("ca", "create", "dc", "replication", "timeout", "tls")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,47}")
 _DATA_CENTRE = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,63}")
 _REPLICAS = 3
@@ -69,6 +76,9 @@ same time, who wait for each other within one. A part of the tables' layout: nev
 _FEW = 16
 _CONCURRENCY = 64
 """Requests of one call that are on their way at a time."""
+_KEYS_AT_ONCE = 20
+"""Pages of one request. Scylla takes 100, and where rows are as large as they may be, a server has
+to gather them all."""
 _TRIES = 100
 """How often a row may change between being read and being written."""
 _MARGIN_S = 60
@@ -77,7 +87,31 @@ _LONGEST_TTL_S = 10 * 365 * 86_400
 _STAMP_BYTES = 8
 _ALL = "all"
 
+_RECONNECT_S = 1.0
+"""So often a server that is down is looked for: the driver's own policy waits for up to ten minutes
+by then, and the service would."""
+_ONCE = "once"
+"""The profile of what must not be asked a second time."""
+
 _Statement = tuple[Any, tuple[object, ...]]
+
+
+class _Never(RetryPolicy):  # type: ignore[misc]
+    """Asks no second time. The driver's own policy asks the next server where a connection broke:
+    a condition that had been met by then would be found not to be, and whoever has set the value
+    would be told that somebody else did."""
+
+    def on_read_timeout(self, *_: object, **__: object) -> tuple[int, None]:
+        return self.RETHROW, None
+
+    def on_write_timeout(self, *_: object, **__: object) -> tuple[int, None]:
+        return self.RETHROW, None
+
+    def on_unavailable(self, *_: object, **__: object) -> tuple[int, None]:
+        return self.RETHROW, None
+
+    def on_request_error(self, *_: object, **__: object) -> tuple[int, None]:
+        return self.RETHROW, None
 
 
 def open_cassandra(address: StoreAddress, clock: Clock) -> CassandraStore:
@@ -94,13 +128,17 @@ def open_cassandra(address: StoreAddress, clock: Clock) -> CassandraStore:
         raise UsageError(
             f"{address}: dc is {printable(data_centre, 60)!r}, no name of a data centre"
         )
+    authority, is_secure = address.file("ca"), address.flag("tls", False)
+    if authority and not is_secure:
+        raise UsageError(f"{address}: ca is for TLS: add tls=yes")
     return CassandraStore(
         address,
         clock,
+        authority=authority,
         replication=_replication(address),
         data_centre=data_centre,
         may_create=address.flag("create", True),
-        is_secure=address.flag("tls", False),
+        is_secure=is_secure,
         timeout_s=address.number("timeout", 5, 0.1, 300),
     )
 
@@ -117,6 +155,7 @@ class CassandraStore:
         data_centre: str = "",
         may_create: bool = True,
         is_secure: bool = False,
+        authority: str = "",
         timeout_s: float = 5,
     ) -> None:
         self._address = address
@@ -127,13 +166,17 @@ class CassandraStore:
         self._prepared: dict[str, Any] = {}
         self._last_stamp = 0
         self._is_closed = False
-        profile = ExecutionProfile(
-            load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(data_centre)),
-            consistency_level=ConsistencyLevel.LOCAL_QUORUM,
-            serial_consistency_level=ConsistencyLevel.SERIAL,
-            request_timeout=timeout_s,
-            row_factory=tuple_factory,
-        )
+
+        def profile(retry: RetryPolicy) -> ExecutionProfile:
+            return ExecutionProfile(
+                load_balancing_policy=TokenAwarePolicy(DCAwareRoundRobinPolicy(data_centre)),
+                retry_policy=retry,
+                consistency_level=ConsistencyLevel.LOCAL_QUORUM,
+                serial_consistency_level=ConsistencyLevel.SERIAL,
+                request_timeout=timeout_s,
+                row_factory=tuple_factory,
+            )
+
         ports = [port for _, port in address.hosts if port is not None]
         self._cluster = Cluster(
             [host for host, _ in address.hosts],
@@ -141,8 +184,12 @@ class CassandraStore:
             auth_provider=PlainTextAuthProvider(address.user, address.password)
             if address.user
             else None,
-            ssl_context=ssl.create_default_context() if is_secure else None,
-            execution_profiles={EXEC_PROFILE_DEFAULT: profile},
+            ssl_context=ssl.create_default_context(cafile=authority or None) if is_secure else None,
+            execution_profiles={
+                EXEC_PROFILE_DEFAULT: profile(RetryPolicy()),
+                _ONCE: profile(_Never()),
+            },
+            reconnection_policy=ConstantReconnectionPolicy(_RECONNECT_S, max_attempts=None),
             connect_timeout=timeout_s,
             control_connection_timeout=timeout_s,
         )
@@ -157,6 +204,9 @@ class CassandraStore:
     def get_many(self, space: Space, keys: Sequence[bytes]) -> list[bytes | None]:
         check_keys(keys)
         now_ms = self._clock.now_ms()
+        if space is Space.PAGES:
+            stored = self._pages(list(dict.fromkeys(keys)))
+            return [self._value(space, stored.get(key), now_ms) for key in keys]
         statement = self._statement("SELECT record FROM {table} WHERE {key}", space)
         found = self._asked([(statement, _place(space, key)) for key in keys])
         return [self._value(space, _only(rows), now_ms) for rows in found]
@@ -360,6 +410,13 @@ class CassandraStore:
             self._last_stamp = max(self._last_stamp + 1, now)
             return self._last_stamp.to_bytes(_STAMP_BYTES, "big")
 
+    def _pages(self, keys: Sequence[bytes]) -> dict[bytes, bytes | None]:
+        """What is stored of pages. Some are asked for at once: to say it of each costs us, and the
+        server that we ask, more than it costs that server to gather them."""
+        statement = self._statement("SELECT key, record FROM {table} WHERE key IN ?", Space.PAGES)
+        asked = [(statement, (list(part),)) for part in in_parts(keys, _KEYS_AT_ONCE)]
+        return {key: record for rows in self._asked(asked) for key, record in rows}
+
     def _record_of(self, space: Space, key: bytes, *, serial: bool) -> bytes | None:
         """The record of a row that is written on conditions; where that matters the one that all
         conditions of others have led to."""
@@ -389,7 +446,7 @@ class CassandraStore:
                 "UPDATE {table} USING TTL ? SET record = ? WHERE {key} IF record = ?", space
             )
             given = (ttl, new, *_place(space, key), old)
-        (rows,) = self._asked([(statement, given)])
+        (rows,) = self._asked([(statement, given)], _ONCE)
         is_applied, *there = rows[0]
         return bool(is_applied), there[0] if there else None
 
@@ -412,11 +469,15 @@ class CassandraStore:
                 self._prepared[name] = found
         return found
 
-    def _asked(self, statements: Sequence[_Statement]) -> list[list[Any]]:
+    def _asked(
+        self, statements: Sequence[_Statement], profile: object = EXEC_PROFILE_DEFAULT
+    ) -> list[list[Any]]:
         """The rows that each statement brings."""
         self._check_open()
         try:
-            results = execute_concurrent(self._session, statements, concurrency=_CONCURRENCY)
+            results = execute_concurrent(
+                self._session, statements, concurrency=_CONCURRENCY, execution_profile=profile
+            )
             return [list(result.result_or_exc) for result in results]
         except (DriverException, NoHostAvailable, OSError) as error:
             raise self._fault(error) from error
@@ -432,7 +493,7 @@ class CassandraStore:
         try:
             return value_of(record, now_ms)
         except DamagedRecord as error:
-            raise self._fault(error) from error
+            raise DamagedStore(str(self._fault(error))) from error
 
     def _unstamped(self, space: Space, stored: bytes | None) -> bytes | None:
         """The record of what is stored; None where it was deleted."""
@@ -444,7 +505,7 @@ class CassandraStore:
         try:
             return head_of(record)
         except DamagedRecord as error:
-            raise self._fault(error) from error
+            raise DamagedStore(str(self._fault(error))) from error
 
     def _fault(self, error: object) -> StorageError:
         said = str(error) or type(error).__name__

@@ -25,6 +25,7 @@ from crawl.printable import one_line
 from crawl.service.stores.address import StoreAddress
 from crawl.service.stores.record import DamagedRecord, encoded, head_of, value_of
 from crawl.service.stores.store import (
+    DamagedStore,
     Row,
     Space,
     StoreStats,
@@ -37,7 +38,8 @@ from crawl.service.stores.store import (
 )
 
 _PORT = 6379
-_OPTIONS = ("connections", "prefix", "timeout")
+_OPTIONS = ("ca", "connections", "prefix", "timeout")
+_SECURE = ("rediss", "valkeys")
 _RETRIES = 3
 _MARGIN_MS = 60_000
 """For how long the server keeps a row that expired, as its clock may be another."""
@@ -149,9 +151,13 @@ def open_redis(address: StoreAddress, clock: Clock) -> RedisStore:
         raise UsageError(f"{address}: give one host")
     if not (address.path or "0").isdecimal() or len(address.path) > 4:
         raise UsageError(f"{address}: the database is a number, as in redis://HOST:{_PORT}/0")
+    authority = address.file("ca")
+    if authority and address.scheme not in _SECURE:
+        raise UsageError(f"{address}: ca is for TLS: use rediss:// or valkeys://")
     store = RedisStore(
         address,
         clock,
+        authority=authority,
         prefix=address.options.get("prefix", "nutria"),
         timeout_s=address.number("timeout", 5, 0.1, 300),
         connections=int(address.number("connections", 32, 1, 10_000)),
@@ -176,6 +182,7 @@ class RedisStore:
         prefix: str = "nutria",
         timeout_s: float = 5,
         connections: int = 32,
+        authority: str = "",
     ) -> None:
         self._name = str(address)
         self._secrets = tuple(filter(None, (address.password,)))
@@ -186,8 +193,13 @@ class RedisStore:
         def client(retry: Retry, most: int) -> redis.Redis:
             ((host, port),) = address.hosts
             secure: dict[str, Any] = {}
-            if address.scheme in ("rediss", "valkeys"):
-                secure = {"connection_class": redis.SSLConnection, "ssl_check_hostname": True}
+            if address.scheme in _SECURE:
+                secure = {
+                    "connection_class": redis.SSLConnection,
+                    "ssl_cert_reqs": "required",
+                    "ssl_check_hostname": True,
+                    "ssl_ca_certs": authority or None,
+                }
             pool: Any = redis.BlockingConnectionPool(  # type: ignore[no-untyped-call]
                 host=host,
                 port=port or _PORT,
@@ -346,7 +358,7 @@ class RedisStore:
         try:
             return value_of(record, now_ms)
         except DamagedRecord as error:
-            raise self._fault(error) from error
+            raise DamagedStore(str(self._fault(error))) from error
 
     def _row(self, space: Space, key: bytes) -> bytes:
         return b"%b:%b:%b" % (self._prefix, space.encode(), key)

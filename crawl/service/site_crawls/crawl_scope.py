@@ -6,8 +6,9 @@ in proportion to the text, whatever the expression is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
 
 import msgspec
 import pyarrow as pa
@@ -39,17 +40,20 @@ class ScopeWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 
 
 @dataclass(frozen=True, slots=True)
-class Scope:
+class CrawlScope:
     """Judges URLs in normal form."""
 
     hosts: frozenset[str]
     domains: frozenset[str]
     prefixes: tuple[str, ...]
     include: tuple[str, ...]
+    """As few expressions as mean the same: each costs a pass."""
     exclude: tuple[str, ...]
+    is_of_seeds: bool = False
+    """Whether nothing was said, so that it is the hosts of the seeds."""
 
     @classmethod
-    def of(cls, wish: ScopeWish, seeds: Iterable[str]) -> Scope:
+    def of(cls, wish: ScopeWish, seeds: Iterable[str]) -> CrawlScope:
         """Raises UsageError, which names the entry, for what cannot be meant."""
         for name in ("hosts", "domains", "prefixes", "include", "exclude"):
             entries = getattr(wish, name)
@@ -62,26 +66,44 @@ class Scope:
                     )
         hosts = frozenset(_host(name, "hosts") for name in wish.hosts)
         domains = frozenset(_host(name, "domains") for name in wish.domains)
-        if not (hosts or domains or wish.prefixes):
+        is_of_seeds = not (hosts or domains or wish.prefixes)
+        if is_of_seeds:
             hosts = frozenset(filter(None, map(host_of, seeds)))
         for name in ("include", "exclude"):
             for expression in getattr(wish, name):
                 _check_expression(expression, name)
-        return cls(hosts, domains, wish.prefixes, wish.include, wish.exclude)
+        include, exclude = _joined(wish.include), _joined(wish.exclude)
+        return cls(hosts, domains, wish.prefixes, include, exclude, is_of_seeds)
+
+    def with_hosts(self, hosts: Iterable[str]) -> CrawlScope:
+        """The same with further hosts."""
+        return replace(self, hosts=self.hosts.union(hosts))
 
     def contains(self, url: str) -> bool:
         """Whether the URL belongs to the site."""
+        return self.contains_each([url])[0]
+
+    def contains_each(self, urls: Sequence[str]) -> list[bool]:
+        """The same of several URLs: an expression is read once for all of them."""
+        inside = [self._is_of_site(url) for url in urls]
+        if not any(inside) or not (self.include or self.exclude):
+            return inside
+        texts = pa.array(urls, pa.string())
+        if self.include:
+            found = _found(self.include, texts)
+            inside = [each and is_found for each, is_found in zip(inside, found, strict=True)]
+        if self.exclude:
+            found = _found(self.exclude, texts)
+            inside = [each and not is_found for each, is_found in zip(inside, found, strict=True)]
+        return inside
+
+    def _is_of_site(self, url: str) -> bool:
         host = host_of(url) or ""
-        is_inside = (
+        return (
             host in self.hosts
             or (bool(self.domains) and self._is_of_domain(host))
             or url.startswith(self.prefixes)
         )
-        if not is_inside:
-            return False
-        if self.include and not _is_found(self.include, url):
-            return False
-        return not (self.exclude and _is_found(self.exclude, url))
 
     def _is_of_domain(self, host: str) -> bool:
         if registered_domain(host) in self.domains:
@@ -102,17 +124,30 @@ def _host(name: str, field: str) -> str:
 
 def _check_expression(expression: str, field: str) -> None:
     try:
-        _is_found((expression,), "http://host/")
+        _found((expression,), pa.array(["http://host/"]))
     except UsageError as error:
         raise UsageError(f"scope.{field}: {error}") from None
 
 
-def _is_found(expressions: Iterable[str], url: str) -> bool:
-    text = pa.scalar(url)
+def _joined(expressions: tuple[str, ...]) -> tuple[str, ...]:
+    """All as one expression, where that means the same and RE2 takes it."""
+    if len(expressions) < 2 or any(r"\Q" in each for each in expressions):  # it may have no end
+        return expressions
+    together = ("|".join(f"(?:{each})" for each in expressions),)
+    try:
+        _found(together, pa.array([""]))
+    except UsageError:  # each is small enough, and all of them are not
+        return expressions
+    return together
+
+
+def _found(expressions: Iterable[str], texts: pa.Array[Any]) -> list[bool]:
+    """Whether one of the expressions is found, for each of the texts."""
+    found = [False] * len(texts)
     for expression in expressions:
         try:
-            if pc.match_substring_regex(text, expression).as_py():
-                return True
+            matches = pc.match_substring_regex(texts, expression).to_pylist()
         except pa.ArrowInvalid:
             raise UsageError(f"{expression[:80]!r} is no regular expression of RE2") from None
-    return False
+        found = [before or bool(now) for before, now in zip(found, matches, strict=True)]
+    return found

@@ -3,13 +3,13 @@ from __future__ import annotations
 import pytest
 
 from crawl.errors import UsageError
-from crawl.service.site_crawls.scope import Scope, ScopeWish
+from crawl.service.site_crawls.crawl_scope import CrawlScope, ScopeWish
 
 SEEDS = ["http://www.a.org/docs/", "https://b.org/"]
 
 
 def inside(url: str, **wish: tuple[str, ...]) -> bool:
-    return Scope.of(ScopeWish(**wish), SEEDS).contains(url)
+    return CrawlScope.of(ScopeWish(**wish), SEEDS).contains(url)
 
 
 def test_without_a_word_it_is_the_hosts_of_the_seeds() -> None:
@@ -54,4 +54,28 @@ def test_a_hostile_expression_takes_no_time() -> None:
 )
 def test_what_cannot_be_meant_is_told(wish: dict[str, tuple[str, ...]], message: str) -> None:
     with pytest.raises(UsageError, match=message):
-        Scope.of(ScopeWish(**wish), SEEDS)
+        CrawlScope.of(ScopeWish(**wish), SEEDS)
+
+
+def test_many_urls_are_judged_as_each_of_them() -> None:
+    scope = CrawlScope.of(
+        ScopeWish(include=("/a", r"^http://b[.]org/\Qx."), exclude=("z$",)), SEEDS
+    )
+    urls = ["http://b.org/a", "http://b.org/x.", "http://b.org/xy", "http://b.org/az", "http://c/a"]
+    assert scope.contains_each(urls) == [scope.contains(url) for url in urls]
+    assert scope.contains_each(urls) == [True, True, False, False, False]
+    assert scope.contains_each([]) == []
+
+
+def test_several_expressions_mean_what_each_of_them_means() -> None:
+    scope = CrawlScope.of(ScopeWish(include=("(?i)/ab$", "^http://b.org/c|d")), SEEDS)
+    assert len(scope.include) == 1
+    urls = ["http://b.org/AB", "http://b.org/cx", "http://b.org/xd", "http://b.org/x"]
+    assert scope.contains_each(urls) == [True, True, True, False]
+
+
+def test_further_hosts_belong_to_it() -> None:
+    scope = CrawlScope.of(ScopeWish(), SEEDS)
+    assert scope.is_of_seeds and not scope.contains("http://c.org/")
+    assert scope.with_hosts(["c.org"]).contains("http://c.org/")
+    assert not CrawlScope.of(ScopeWish(hosts=("a.org",)), SEEDS).is_of_seeds

@@ -1,0 +1,143 @@
+"""What goes wrong around the service: full disks, damage, a second one, a parser that dies."""
+
+from __future__ import annotations
+
+import os
+import signal
+from contextlib import suppress
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from tests.service.whole.hosts import hosts
+from tests.service.whole.processes import Serving, children, serving
+
+
+def _ended_with_one_line(service: Serving) -> str:
+    assert service.wait_for_death() == 2, service.said()
+    lines = [line for line in service.said().splitlines() if line.startswith("crawl: ")]
+    assert len(lines) == 1 and "Traceback" not in service.said(), service.said()
+    return lines[0]
+
+
+@pytest.mark.slow(seconds=20)
+def test_the_second_service_of_a_crawl_is_refused(tmp_path: Path) -> None:
+    with serving(tmp_path) as first, serving(tmp_path, wait=False) as second:
+        line = _ended_with_one_line(second)
+        assert f"belongs to process {first.process.pid}" in line
+        assert first.ask("/readyz").status == 200
+        assert first.stop() == 0
+
+
+@pytest.mark.slow(seconds=20)
+def test_what_a_full_disk_cannot_take_is_not_acknowledged(tmp_path: Path) -> None:
+    with hosts(1) as web:
+        with serving(tmp_path, dies="full:queue put before 3") as service:
+            jobs = service.submit([web.url(0, "/p/1")])
+            jobs |= service.submit([web.url(0, "/p/2")])
+            refused = service.ask("/v1/urls", {"url": web.url(0, "/p/3")})
+            assert refused.status == 503
+            assert "full" in refused.value["error"]["message"]
+            service.wait_for_ends(list(jobs))
+            assert service.stop() == 0
+        assert not [each for each in web.pages() if each.path == "/p/3"]
+
+
+@pytest.mark.slow(seconds=30)
+@pytest.mark.parametrize(
+    "step",
+    ["queue finish before 2", "folder append *.notes before 2", "store pages before 2"],
+)
+def test_a_service_that_cannot_store_answers_ends_and_loses_nothing(
+    tmp_path: Path, step: str
+) -> None:
+    with hosts(2) as web:
+        with serving(tmp_path, dies=f"full:{step}") as service:
+            jobs: dict[str, str] = {}
+            with suppress(OSError, AssertionError):
+                for turn in range(10):
+                    jobs |= service.submit([web.url(n, f"/p/{turn}") for n in range(2)])
+            line = _ended_with_one_line(service)
+            assert ("the service has ended" in line and "space left" in line) or "full" in line
+        assert jobs
+        with serving(tmp_path) as service:
+            ended = service.wait_for_ends(list(jobs))
+            assert {each["page"]["code"] for each in ended.values()} == {200}
+            assert service.stop() == 0
+
+
+@pytest.mark.slow(seconds=20)
+@pytest.mark.parametrize("name", ["queue.sqlite", "pages"])
+def test_damage_is_told_in_a_line(tmp_path: Path, name: str) -> None:
+    folder = tmp_path / "service"
+    with serving(tmp_path) as service:
+        assert service.stop() == 0
+    damaged = [folder / name] if (folder / name).is_file() else list((folder / name).glob("*.mdb"))
+    for file in damaged:
+        file.write_bytes(b"no database at all " * 1000)
+    assert damaged
+    with serving(tmp_path, wait=False) as service:
+        line = _ended_with_one_line(service)
+        assert name in line
+
+
+@pytest.mark.slow(seconds=20)
+def test_a_store_that_is_gone_is_begun_anew(tmp_path: Path) -> None:
+    """What waits is in the queue; what was known of pages is in the segments."""
+    with hosts(1) as web:
+        with serving(tmp_path) as service:
+            jobs = service.submit([web.url(0, "/p/1")])
+            service.wait_for_ends(list(jobs))
+            assert service.stop() == 0
+        for file in (tmp_path / "service" / "pages").iterdir():
+            file.unlink()
+        with serving(tmp_path) as service:
+            assert service.page(web.url(0, "/p/1")) is None
+            jobs = service.submit([web.url(0, "/p/1")])
+            service.wait_for_ends(list(jobs))
+            assert service.page(web.url(0, "/p/1")) is not None
+            assert service.stop() == 0
+
+
+@pytest.mark.slow(seconds=30)
+def test_a_parser_that_is_killed_is_started_anew(tmp_path: Path) -> None:
+    with hosts(6) as web, serving(tmp_path) as service:
+        jobs = service.submit([web.url(host, f"/p/{n}") for n in range(6) for host in range(6)])
+        for turn in range(3):
+            web.wait_for_pages(6 + 6 * turn)
+            for child in children(service.process.pid):
+                with suppress(ProcessLookupError):
+                    os.kill(child, signal.SIGKILL)
+        ended = service.wait_for_ends(list(jobs))
+        assert {each["page"]["code"] for each in ended.values()} == {200}
+        parsed = [each for each in ended.values() if each["page"].get("title")]
+        # no more than what was being parsed at the moment
+        assert len(parsed) >= len(ended) - 3
+        assert service.stop() == 0
+
+
+@pytest.mark.slow(seconds=40)
+def test_a_parser_that_hangs_is_ended(tmp_path: Path) -> None:
+    with hosts(3) as web, serving(tmp_path, parser__timeout="2") as service:
+        first = service.submit([web.url(0, "/p/first")])
+        service.wait_for_ends(list(first))
+        (parser,) = children(service.process.pid)
+        os.kill(parser, signal.SIGSTOP)
+        jobs = service.submit([web.url(host, "/p/1") for host in range(3)])
+        ended = service.wait_for_ends(list(jobs))
+        assert {each["page"]["code"] for each in ended.values()} == {200}
+        assert service.ask("/readyz").status == 200
+        assert service.stop() == 0
+
+
+@pytest.mark.slow(seconds=20)
+def test_the_first_page_finds_the_parser_ready(tmp_path: Path) -> None:
+    with hosts(1) as web, serving(tmp_path) as service:
+        before = children(service.process.pid)
+        assert len(before) == 1, "it runs before anybody asks"
+        answer = service.ask("/v1/fetch?wait=60s", {"url": web.url(0, "/p/1")})
+        assert answer.value["title"] == "Page 1"
+        assert children(service.process.pid) == before
+        Event().wait(0)
+        assert service.stop() == 0
