@@ -32,7 +32,6 @@ from crawl.model.status import Status
 from crawl.service.admission import Admission
 from crawl.service.arrivals import Arrivals
 from crawl.service.intake import entry_of
-from crawl.service.lane import Lane
 from crawl.service.live_search import LiveSearch
 from crawl.service.outcomes import Limits, Next, Step, Target, after_answer, after_return, hop_of
 from crawl.service.page_rows import NOTHING_MORE, ParsedPage, page_of_record
@@ -61,6 +60,13 @@ class Listeners(Protocol):
 
     def tell(self, finished: Sequence[Finished]) -> None:
         """Tells those who listen now."""
+
+
+class FetchedFrom(Protocol):
+    """Where answers come from."""
+
+    def ended(self, url: str) -> Sequence[str]:
+        """Told when what came of a URL is stored; the jobs that came for it too late."""
 
 
 class LinkTaker(Protocol):
@@ -92,7 +98,7 @@ class Finisher:
         self,
         *,
         queue: Queue,
-        lane: Lane,
+        lane: FetchedFrom,
         arrivals: Arrivals,
         admission: Admission,
         pages: Pages,

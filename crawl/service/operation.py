@@ -12,6 +12,7 @@ from crawl.operations.operation import Asked, Operation
 from crawl.operations.options import option
 from crawl.operations.view import Line, Note, View
 from crawl.operations.work import Work
+from crawl.service.role import Role
 
 DEFAULT_PORT = 8199
 _LOOK_S = 0.5
@@ -30,6 +31,13 @@ class ServeOptions:
     port: Annotated[
         Annotated[int, Meta(ge=0, le=65535)], option("Port to listen on; 0: a free one.")
     ] = DEFAULT_PORT
+    role: Annotated[
+        Role,
+        option(
+            "What this process does of it: all, or with Kafka between them intake (takes URLs on),"
+            " fetch (asks servers; needs no store) or lookup (stores and answers)."
+        ),
+    ] = Role.ALL
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,33 +59,33 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     import threading
 
     from crawl.service.access import check_bind, is_loopback_bind
-    from crawl.service.announcement import address_of, announced
-    from crawl.service.api.app import ServedCrawl
     from crawl.service.lane_settings import check_settings
     from crawl.service.report_lines import ReportLines
+    from crawl.service.roles import serving
 
     check_settings(work.config)
-    work.directory.require_writable()
     is_asked = threading.Event()
-    crawl = ServedCrawl(work.directory, work.config, work.clock, options.host)
+    crawl = serving(options.role, work.directory, work.config, work.clock, options.host)
+    is_bare = options.role is Role.FETCH
     listener = None
     try:
-        check_bind(options.host, has_keys=crawl.keys.has_keys())
+        if not is_bare:  # it says how it is, and does nothing for anybody
+            check_bind(options.host, has_keys=crawl.has_keys)
         listener = listening(options.host, options.port)
     finally:
         if listener is None:
             crawl.service.close()
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
-    announcing = announced(crawl.service.folder, address_of(host, port))
     with (
         work.stopping(is_asked.set),
         crawl,
         served(crawl.app(), listener, crawl.limits) as is_alive,
-        announcing,
+        crawl.announced(host, port),
     ):
         yield Served(address)
-        keys = "no key is needed" if is_loopback_bind(options.host) else "keys are needed"
+        needed = is_bare or is_loopback_bind(options.host)
+        keys = "no key is needed" if needed else "keys are needed"
         work.remark(f"{address}: {keys}; Ctrl-C ends")
         lines = ReportLines(work.clock)
         while is_alive() and not is_asked.wait(_LOOK_S):
@@ -117,10 +125,14 @@ OPERATION = Operation(
     `crawl updatedb`, `invertlinks` and `index` take like any other. What was submitted is kept in
     a queue on disk and survives the death of the process. Prints the address; /openapi.json
     describes what can be asked. It needs the extra `serve`.
+
+    With `service.kafka.servers` URLs come by a topic, too, and what is finished goes to one; --role
+    splits the service into processes with Kafka between them, each as often as is needed.
     """,
     examples=(
         "crawl serve mycrawl -D http.agent.name=mybot",
         "crawl serve mycrawl --port 0 --json",
+        "crawl serve mycrawl --role fetch -D service.kafka.servers=kafka:9092",
         "crawl serve mycrawl --host 0.0.0.0 -D service.access.hosts=crawler.example.org",
     ),
 )

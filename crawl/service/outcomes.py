@@ -68,11 +68,11 @@ class Step:
 _REDIRECTS = (Status.FETCH_REDIR_TEMP, Status.FETCH_REDIR_PERM)
 _FOR_THE_NEXT_OWNER = frozenset(
     (
-        *("service_ends", "not_owner", "yielded", "not_looked", "hung", "crashed"),
+        *("service_ends", "not_owner", "lease_over", "yielded", "not_looked", "hung", "crashed"),
         *("ended", "interrupted"),
     )
 )
-_FOR_GOOD = frozenset(("crawl_delay_too_long",))
+_FOR_GOOD = frozenset(("crawl_delay_too_long", "too_large_to_carry"))
 
 
 def after_answer(

@@ -39,7 +39,7 @@ from crawl.service.caretaker import Caretaker, Chore
 from crawl.service.decide import Policy
 from crawl.service.dispatcher import Dispatcher
 from crawl.service.fetch_watch import FetchWatch
-from crawl.service.finisher import Finisher
+from crawl.service.finisher import FetchedFrom, Finisher
 from crawl.service.freshness import Freshness
 from crawl.service.ids import JobIds
 from crawl.service.intake import Intake
@@ -53,11 +53,13 @@ from crawl.service.parse_filters import with_parse_filters
 from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
+from crawl.service.queues.queue import Queue
 from crawl.service.record_parser import RecordParser
 from crawl.service.related_images import RelatedImages
 from crawl.service.robots_waits import RobotsWaits
+from crawl.service.scope import Scope
 from crawl.service.segment_roll import SegmentRoll
-from crawl.service.send_gate import SendGate
+from crawl.service.send_gate import NOBODY, SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
@@ -71,6 +73,7 @@ from crawl.service.waiters import Waiters
 from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
+from crawl.urls.parse import host_of
 
 _CARE_S = 1.0
 _SLOW_CARE_S = 10.0
@@ -105,6 +108,9 @@ class ServiceStats:
 class Service:
     """One crawl's realtime lane, in this process."""
 
+    has_own_queue = True
+    """Whether what waits is in the crawl's folder, which no other process has then."""
+
     def __init__(
         self,
         crawl_dir: CrawlDir,
@@ -132,15 +138,27 @@ class Service:
             self._stack = self._stack.pop_all()
 
     def _open(self, further_listeners: Callable[[Store], Sequence[Listener]]) -> None:
+        self._open_intake()
+        self._open_fetching()
+        self._open_finishing(further_listeners)
+
+    def _open_queue(self) -> Queue:
+        """Where what was taken on waits."""
+        queue = EmbeddedQueue(self.folder / "queue.sqlite")
+        self._shrink_queue = queue.shrink
+        return queue
+
+    def _open_intake(self) -> None:
+        """What decides on wishes, and what it asks."""
         crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
-        self.queue = EmbeddedQueue(self.folder / "queue.sqlite")
+        self.queue = self._open_queue()
         stack.callback(self.queue.close)
         self.store = PatientStore(open_store_of(crawl_dir, config, clock), clock, self.counters)
         stack.callback(self.store.close)
         self.pages = Pages(self.store, self.counters)
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
         self.waiters = Waiters()
-        freshness = Freshness.of(config)
+        self._freshness = freshness = Freshness.of(config)
         self.admission = admission = Admission.of(config, self.counters)
         throughput = Throughput(clock)
         ids = JobIds(clock)
@@ -154,15 +172,23 @@ class Service:
             clock,
             throughput,
             self.counters,
-            on_queued=lambda: self._dispatcher.wake(),
+            on_queued=self._on_queued,
         )
         self.crawls = SiteCrawls(
             Ledger(self.store, clock),
             *(self.intake, admission, self.queue, ids, clock),
             keep_s=config[settings.ANSWERS_KEPT],
         )
+
+    def _on_queued(self) -> None:
+        """There is something to be claimed, or room for it."""
+        self._dispatcher.wake()
+
+    def _open_fetching(self) -> None:
+        """What asks servers, and is fed from the queue."""
+        config, clock = self.config, self.clock
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
-        robots_waits = RobotsWaits(clock)
+        self._robots_waits = robots_waits = RobotsWaits(clock)
 
         def known_robots(authority: str) -> StoredAnswer | None:
             answer = self._robots.take(authority)
@@ -176,16 +202,33 @@ class Service:
 
         self._arrivals = Arrivals(add_robots)
         self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
-        gate = SendGate(clock)
+        self._gate = gate = SendGate(clock)
         self._lane = Lane(
             *(config, clock, self._arrivals, known_robots, self._owed.take),
             may_send=gate.may_send,
         )
+        self._fetched_from: FetchedFrom = self._lane
         self._watch = FetchWatch(
-            *(crawl_dir, config, clock, self._lane, gate, self.counters),
+            *(self.crawl_dir, config, clock, self._lane, gate, self.counters),
             on_taken_back=lambda: self._dispatcher.taken_back(),
         )
-        stack.callback(self._watch.close)
+        self._stack.callback(self._watch.close)
+        self._dispatcher = Dispatcher(
+            self.queue,
+            self._lane,
+            self.pages,
+            clock,
+            self.counters,
+            on_known=lambda page: self._finisher.add_known(page),
+            freshness=self._freshness,
+            interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
+            gate=gate,
+            has_come=self.crawls.has_come,
+        )
+
+    def _open_finishing(self, further_listeners: Callable[[Store], Sequence[Listener]]) -> None:
+        """What parses, stores and tells."""
+        crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
         parsing = ParsePlan.from_config(with_parse_filters(config))
         self._sandbox = Sandbox(parsing, clock)
         stack.callback(self._sandbox.close)
@@ -203,30 +246,18 @@ class Service:
             *(self._sandbox, self.queue, self.crawls), config[settings.MARKDOWN_SIZE]
         )
         self._parses = ParseStage(self._arrivals, parser, clock)
-        self._dispatcher = Dispatcher(
-            self.queue,
-            self._lane,
-            self.pages,
-            clock,
-            self.counters,
-            on_known=lambda page: self._finisher.add_known(page),
-            freshness=freshness,
-            interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
-            gate=gate,
-            has_come=self.crawls.has_come,
-        )
         first: tuple[Listener, ...] = (self.answers, self.crawls)
         listeners = (*first, *further_listeners(self.store), self.waiters)
         self._finisher = Finisher(
             queue=self.queue,
-            lane=self._lane,
+            lane=self._fetched_from,
             arrivals=self._arrivals,
-            admission=admission,
+            admission=self.admission,
             pages=self.pages,
             roll=self._roll,
             parses=self._parses,
             images=RelatedImages(
-                *(admission, self.pages, freshness, clock, self.counters),
+                *(self.admission, self.pages, self._freshness, clock, self.counters),
                 is_usual=config[settings.RELATED_IMAGES],
             ),
             limits=Limits(
@@ -236,26 +267,29 @@ class Service:
             links=self.crawls,
             clock=clock,
             counters=self.counters,
-            throughput=throughput,
-            stages=StageTimes(self.meter, robots_waits),
+            throughput=self._throughput,
+            stages=StageTimes(self.meter, self._robots_waits),
             search=self.search,
-            on_room=self._dispatcher.wake,
+            on_room=self._on_queued,
             pause_of=self._pause_of,
         )
-        self._caretaker = Caretaker(
-            [
-                Chore("robots_flush", _CARE_S, self._flush_robots),
-                Chore("site_crawls", _CARE_S, self.crawls.tend),
-                Chore("readiness", _CARE_S, self._look_whether_ready),
-                Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
-                Chore("queue_file", _SLOW_CARE_S, self.queue.shrink),
-            ],
-            clock,
-            self.counters,
-        )
+        self._caretaker = Caretaker(self._chores(), clock, self.counters)
+
+    def _chores(self) -> list[Chore]:
+        """What is to be done now and then."""
+        return [
+            Chore("robots_flush", _CARE_S, self._flush_robots),
+            Chore("site_crawls", _CARE_S, self.crawls.tend),
+            Chore("readiness", _CARE_S, self._look_whether_ready),
+            Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
+            Chore("queue_file", _SLOW_CARE_S, self._shrink_queue),
+        ]
 
     def start(self) -> None:
         """Goes on where the service before this one was, and takes what comes."""
+        about = self.store.stats()
+        for warning in about.warnings:
+            _log.warning("%s: %s", about.store, warning)
         self._warm_up.wait()
         self._roll.recover()
         if self.search is not None:
@@ -328,6 +362,10 @@ class Service:
         """Lets go of what was opened, where it was never started."""
         self._stack.close()
 
+    def serves(self, scope: Scope | None, path: str) -> bool:
+        """Whether this process answers such requests; False for those of another role."""
+        return True
+
     def require_running(self) -> None:
         """Raises why it has ended by itself."""
         if self.fault is not None:
@@ -357,6 +395,11 @@ class Service:
         """Which batch fetch of the crawl is at work, whose hosts wait; empty where none is."""
         return self._watch.fetch
 
+    def is_left_to_fetch(self, url: str) -> bool:
+        """Whether a batch fetch of the crawl asks the host of a URL at the moment."""
+        yielded = self._gate.yielded
+        return yielded is not NOBODY and self._lane.key_of(host_of(url) or "") in yielded
+
     def stats(self) -> ServiceStats:
         count = self.queue.count()
         names = {0: "high", 1: "normal", 2: "low"}
@@ -366,7 +409,7 @@ class Service:
             in_lane=self._lane.count,
             per_second=self._throughput.per_second,
             counters=dict(sorted(self.counters.items())),
-            is_ready=self._is_ready and self.fault is None,
+            is_ready=self._is_ready and self.fault is None and not self.store.failing_s,
             hosts=self._hosts,
             segment_age_s=self._roll.age_s,
             published_ms=self._published_ms,

@@ -32,6 +32,11 @@ class Waiters:
             if not futures:
                 self._waiting.pop(job_id, None)
 
+    def waited_for(self) -> list[str]:
+        """The jobs whose ends somebody waits for."""
+        with self._lock:
+            return list(self._waiting)
+
     def store(self, finished: Sequence[Finished]) -> None:
         """Nothing: who waits here dies with the process."""
 

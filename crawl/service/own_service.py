@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from crawl.operations.work import Work
 from crawl.service.access import check_bind
 from crawl.service.announcement import address_of, announced
-from crawl.service.api.app import ServedCrawl
 from crawl.service.lane_settings import check_settings
+from crawl.service.served_crawl import ServedCrawl
 from crawl.service.serving import listening, served
 
 _GRACE_S = 1
@@ -41,5 +41,5 @@ def own_service(work: Work, host: str, port: int) -> Iterator[OwnService]:
             crawl.service.close()
     address = address_of(*listener.getsockname()[:2])
     announcing = announced(crawl.service.folder, address)
-    with crawl, served(crawl.app(), listener, grace_s=_GRACE_S), announcing:
+    with crawl, served(crawl.app(), listener, crawl.limits, _GRACE_S), announcing:
         yield OwnService(crawl, address)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
 from re import Pattern
 from types import TracebackType
 from typing import Self
@@ -17,6 +17,7 @@ from starlette.routing import Route
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.service.access import AccessPolicy, Caller
+from crawl.service.announcement import address_of, announced
 from crawl.service.api.endpoints import Endpoint, endpoints
 from crawl.service.api.gate import Gate, Refused, json_response
 from crawl.service.api.handlers import Handlers
@@ -44,19 +45,44 @@ from crawl.service.webhooks.assembly import Webhooks
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.version import __version__
 
+MakeService = Callable[
+    [CrawlDir, Config, Clock, Callable[[Store], Sequence[Listener]]],
+    Service,
+]
+"""Opens a service with these further listeners: whole, or a role of it."""
+
 
 class ServedCrawl:
     """A service with everything that its HTTP interface has beside it; to be entered."""
 
-    def __init__(self, crawl_dir: CrawlDir, config: Config, clock: Clock, bind: str) -> None:
+    def __init__(
+        self,
+        crawl_dir: CrawlDir,
+        config: Config,
+        clock: Clock,
+        bind: str,
+        make: MakeService = Service,
+    ) -> None:
         self._config = config
         self._bind = bind
         self._clock = clock
         self._stack = ExitStack()
-        self.service = Service(crawl_dir, config, clock, self._listeners)
+        self.service = make(crawl_dir, config, clock, self._listeners)
         self.keys = KeyRing.of(config, self.service.store, clock)
         self.quotas = Quotas(self.service.store, clock)
         self.limits = HttpLimits.of(config, self.service.counters)
+
+    def announced(self, host: str, port: int) -> AbstractContextManager[None]:
+        """Says on this machine where the service is, while a block lasts: the process that has the
+        queue does."""
+        if not self.service.has_own_queue:
+            return nullcontext()
+        return announced(self.service.folder, address_of(host, port))
+
+    @property
+    def has_keys(self) -> bool:
+        """Whether somebody may ask by a key."""
+        return self.keys.has_keys()
 
     def _listeners(self, store: Store) -> tuple[Listener, ...]:
         events = EventSettings.of(self._config)
@@ -125,7 +151,13 @@ def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) 
     routes = [
         Route(
             each.path,
-            measured(each, gate.guard(each.handle, each.scope), service),
+            measured(
+                each,
+                gate.guard(
+                    each.handle if service.serves(each.scope, each.path) else _elsewhere, each.scope
+                ),
+                service,
+            ),
             methods=[each.method],
         )
         for each in described
@@ -138,6 +170,11 @@ def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) 
     app = Starlette(routes=routes, exception_handlers={HTTPException: not_found})
     app.router.redirect_slashes = False  # to an address that the Host header makes
     return app
+
+
+async def _elsewhere(request: Request, caller: Caller) -> Response:
+    """What a process of another role answers."""
+    raise Refused(501, "other_role", "a process of another role answers this: --role lookup")
 
 
 def _allowed(routes: Sequence[Route]) -> list[tuple[Pattern[str], str]]:
