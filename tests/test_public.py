@@ -103,6 +103,7 @@ def test_a_command_is_its_method_or_the_fault_names_them(tmp_path: Path) -> None
 
 
 WITHOUT_METHOD = {
+    "mcp",  # tools for agents, who call no Python
     *("demo", "testweb"),  # a tour for people, and a server to try settings against
     "indexchecker",  # for people; the document is what `index` makes
     *("filterchecker", "normalizerchecker"),  # crawl.check_url

@@ -8,8 +8,8 @@ from __future__ import annotations
 import logging
 import math
 import threading
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 from crawl.clock import Clock
 from crawl.config import Config
@@ -64,8 +64,10 @@ class YieldingServices:
                 if yielded and yielded.fetch == token and (yielded.any_host or not any_host):
                     pauses += yielded.pauses
                 elif self._has_ended(place):
-                    pauses += place.pauses()
-                    silent |= self._bury(place)
+                    found = place.pauses()
+                    has_died = self._bury(place)
+                    pauses += self._as_if_just_asked(found) if has_died else found
+                    silent |= has_died
                 else:
                     left.append(place)
             waiting = left
@@ -75,12 +77,24 @@ class YieldingServices:
                 self.sleep(_LOOK_S)
         for place in waiting:
             _log.warning("%s: a service does not answer; its lease is over", place.folder.address)
-            pauses += place.pauses()
+            pauses += self._as_if_just_asked(place.pauses())
             silent = True
         if silent and not interrupted():
             # what it asked last of all is not among its notes
             self.sleep(Politeness.of(self.config).usual.delay_s)
         return tuple(last_pauses(pauses))
+
+    def _as_if_just_asked(self, pauses: Iterable[ServerPause]) -> list[ServerPause]:
+        """What servers are owed at least that a service may have asked just before it died."""
+        now_ms = self.clock.now_ms()
+        return [
+            replace(
+                pause,
+                ready_ms=max(pause.ready_ms, now_ms + round(pause.crawl_delay_s * 1000)),
+                told_ms=now_ms,
+            )
+            for pause in pauses
+        ]
 
     def _has_ended(self, place: ServingPlace) -> bool:
         owner = place.owner()

@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import lru_cache
 from ipaddress import ip_address
 from typing import Final
 
@@ -265,6 +266,7 @@ def _is_loopback_name(name: str) -> bool:
     )
 
 
+@lru_cache(maxsize=256)
 def _is_loopback_address(text: str) -> bool:
     try:
         address = ip_address(text)

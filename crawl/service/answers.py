@@ -58,7 +58,7 @@ def _without_text(finished: Finished) -> Finished:
     page = finished.page
     if page is None or not (page.card or page.markdown):
         return finished
-    slim = msgspec.structs.replace(page, card=b"", markdown="")
+    slim = msgspec.structs.replace(page, card=b"", markdown=None)
     return msgspec.structs.replace(finished, page=slim)
 
 

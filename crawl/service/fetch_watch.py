@@ -240,9 +240,11 @@ class FetchWatch:
         assert self._place is not None
         states = self._lane.long_pauses(self._usual_s)
         pauses = pauses_of(states, self._clock)
-        noted = {pause.server: pause.ready_ms for pause in pauses}
+        noted = {
+            each.server: each.ready_ms if each.pause_s(each.told_ms) > 0 else 0 for each in pauses
+        }
         known = self._noted
-        if all(abs(ms - known.get(key, 0)) < _SAME_MS for key, ms in noted.items()):
+        if all(abs(ms - known.get(key, -_SAME_MS)) < _SAME_MS for key, ms in noted.items()):
             return
         self._place.keep_pauses(pauses)
         self._noted = noted

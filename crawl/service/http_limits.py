@@ -34,7 +34,7 @@ class HttpLimits:
             connections=config[HTTP_CONNECTIONS],
             timeout_s=config[HTTP_TIMEOUT],
             streams_of_key=config[HTTP_STREAMS],
-            stream_s=config[HTTP_STREAM_TIME] * 3_600,
+            stream_s=config[HTTP_STREAM_TIME],
             counters=counters,
         )
 

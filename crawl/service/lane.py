@@ -31,8 +31,9 @@ from crawl.robots.stored import StoredAnswer
 from crawl.service.arrivals import Arrivals
 from crawl.service.settings import LOOKUP_THREADS, REQUESTS
 
-MAX_PER_HOST = 2
-"""One that is asked for and one that follows as soon as the server's pause is over; more where
+MAX_PER_HOST = 3
+"""One that is being finished, one that is asked for and one that follows as soon as the server's
+pause is over, as long as finishing takes no longer than that; more where
 `fetcher.threads.per.queue` allows more requests at a time."""
 MAX_URLS = 4096
 """In the engine, of all servers."""
@@ -146,7 +147,8 @@ class Lane:
         return self._driver.with_engine(lambda engine: engine.pauses(now))
 
     def long_pauses(self, longer_than_s: float) -> list[ServerState]:
-        """What servers are owed that must be left alone for longer than that."""
+        """What servers are owed that must be left alone for longer than that, now or after each
+        request."""
         now = self._clock.monotonic()
         return self._driver.with_engine(lambda engine: _long_pauses(engine, now, longer_than_s))
 
@@ -194,10 +196,11 @@ def _long_pauses(engine: FetchEngine, now: float, longer_than_s: float) -> list[
     states: list[ServerState] = []
     for queue in engine.queues:
         until = max(queue.ready_at, engine.queues.closed_until(queue.key))
-        if until > now + longer_than_s:
+        if until > now + longer_than_s or queue.min_delay_s > longer_than_s:
             states.append(
                 ServerState(
-                    *(queue.key, until - now, queue.exceptions, "", until - now),
+                    *(queue.key, max(0.0, until - now), queue.exceptions),
+                    *("", max(0.0, until - now)),
                     *(queue.min_delay_s, queue.wait_reason),
                 )
             )

@@ -59,7 +59,7 @@ from crawl.service.related_images import RelatedImages
 from crawl.service.robots_waits import RobotsWaits
 from crawl.service.scope import Scope
 from crawl.service.segment_roll import SegmentRoll
-from crawl.service.send_gate import SendGate
+from crawl.service.send_gate import NOBODY, SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
@@ -73,6 +73,7 @@ from crawl.service.waiters import Waiters
 from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
+from crawl.urls.parse import host_of
 
 _CARE_S = 1.0
 _SLOW_CARE_S = 10.0
@@ -201,7 +202,7 @@ class Service:
 
         self._arrivals = Arrivals(add_robots)
         self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
-        gate = SendGate(clock)
+        self._gate = gate = SendGate(clock)
         self._lane = Lane(
             *(config, clock, self._arrivals, known_robots, self._owed.take),
             may_send=gate.may_send,
@@ -286,6 +287,9 @@ class Service:
 
     def start(self) -> None:
         """Goes on where the service before this one was, and takes what comes."""
+        about = self.store.stats()
+        for warning in about.warnings:
+            _log.warning("%s: %s", about.store, warning)
         self._warm_up.wait()
         self._roll.recover()
         if self.search is not None:
@@ -391,6 +395,11 @@ class Service:
         """Which batch fetch of the crawl is at work, whose hosts wait; empty where none is."""
         return self._watch.fetch
 
+    def is_left_to_fetch(self, url: str) -> bool:
+        """Whether a batch fetch of the crawl asks the host of a URL at the moment."""
+        yielded = self._gate.yielded
+        return yielded is not NOBODY and self._lane.key_of(host_of(url) or "") in yielded
+
     def stats(self) -> ServiceStats:
         count = self.queue.count()
         names = {0: "high", 1: "normal", 2: "low"}
@@ -400,7 +409,7 @@ class Service:
             in_lane=self._lane.count,
             per_second=self._throughput.per_second,
             counters=dict(sorted(self.counters.items())),
-            is_ready=self._is_ready and self.fault is None,
+            is_ready=self._is_ready and self.fault is None and not self.store.failing_s,
             hosts=self._hosts,
             segment_age_s=self._roll.age_s,
             published_ms=self._published_ms,

@@ -199,10 +199,10 @@ HTTP_STREAMS = integer(
 )
 HTTP_STREAM_TIME = duration(
     "service.http.stream.time",
-    1.0,
+    3_600.0,
     "A stream ends after this; whoever connects again with Last-Event-ID misses nothing.",
-    unit="h",
-    minimum=1 / 3_600_000,
+    unit="s",
+    minimum=0.01,
 )
 EVENTS_RING = integer(
     "service.events.ring",

@@ -8,68 +8,23 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from crawl.model.status import status_label
+import msgspec
+
 from crawl.service.cards import card_of as card_of
 from crawl.service.intake import Submitted
+from crawl.service.page_json import label_of, page_json
 from crawl.service.pages import Resolved
-from crawl.service.refusals import in_words, reason_of, reason_of_end
+from crawl.service.refusals import in_words, reason_of_end
 from crawl.service.site_crawls.values import SiteCrawl
-from crawl.service.values import FetchedImage, Finished, Hop, Job, JobState, Page
+from crawl.service.values import Finished, Hop, Job, JobState, Page
 
+_decode = msgspec.json.Decoder().decode
 Json = dict[str, Any]
 
 
 def page_view(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: bool = False) -> Json:
     """A page under the URL that it was asked for by, with what it says of itself."""
-    view: Json = {
-        "url": asked,
-        "final_url": page.url,
-        "status": status_label(page.status),
-        "code": page.code,
-        "fetched_ms": page.fetched_ms,
-        "chain": [hop_view(hop) for hop in hops],
-    }
-    if page.reason:
-        view["reason"] = reason_of(page)
-    if page.redirect:
-        view["redirect"] = page.redirect
-    if page.is_page:
-        view |= {
-            "changed_ms": page.changed_ms,
-            "content_type": page.content_type,
-            "bytes": page.size,
-            "signature": page.signature,
-            "segment": page.segment,
-        }
-        if page.parse:
-            view["parse"] = page.parse
-        view |= {name: value for name, value in card_of(page).items() if name not in view}
-        if page.image is not None:
-            view["image"] = {**_stated_image(view), "fetched": image_view(page.image)}
-        if markdown:
-            view["markdown"] = page.markdown
-    if page.timings is not None:
-        view["timings_ms"] = {
-            name: round(value, 1)
-            for name in page.timings.__struct_fields__
-            if (value := getattr(page.timings, name)) is not None
-        }
-    return view
-
-
-def _stated_image(view: Json) -> Json:
-    stated = view.get("image")
-    return stated if isinstance(stated, dict) else {}
-
-
-def image_view(image: FetchedImage) -> Json:
-    """What an image turned out to be, beside what its page states of it."""
-    view: Json = {"url": image.url, "status": status_label(image.status) if image.status else None}
-    for name in ("code", "reason", "type", "width", "height", "fetched_ms"):
-        if value := getattr(image, name):
-            view[name] = value
-    if image.size:
-        view["bytes"] = image.size
+    view: Json = _decode(page_json(page, asked, hops, markdown=markdown))
     return view
 
 
@@ -80,7 +35,7 @@ def resolved_view(resolved: Resolved, asked: str, *, markdown: bool = False) -> 
 def hop_view(hop: Hop) -> Json:
     return {
         "url": hop.url,
-        "status": status_label(hop.status),
+        "status": label_of(hop.status),
         "code": hop.code,
         "at_ms": hop.at_ms,
     }
@@ -125,18 +80,23 @@ def finished_view(finished: Finished, *, markdown: bool | None = None) -> Json:
         view["reason"] = reason
         view["message"] = in_words(reason)
     if page is not None:
-        view["status"] = status_label(page.status)
+        view["status"] = label_of(page.status)
         with_markdown = finished.wish.wants_markdown if markdown is None else markdown
         view["page"] = page_view(page, finished.wish.url, finished.hops, markdown=with_markdown)
     return view
 
 
-def waiting_view(submitted: Submitted) -> Json:
+WAITS_FOR_FETCH = {"waits_for": "batch_fetch", "retry_after_s": 30.0}
+"""Of a job whose host a batch fetch of the crawl asks at the moment."""
+
+
+def waiting_view(submitted: Submitted, *, is_left_to_fetch: bool = False) -> Json:
     """A job that was submitted just now, and is on its way."""
-    return {"id": submitted.id, "url": submitted.wish.url, "state": JobState.QUEUED.value}
+    view = {"id": submitted.id, "url": submitted.wish.url, "state": JobState.QUEUED.value}
+    return {**view, **(WAITS_FOR_FETCH if is_left_to_fetch else {})}
 
 
-def job_view(job: Job, not_before_ms: int = 0) -> Json:
+def job_view(job: Job, not_before_ms: int = 0, *, is_left_to_fetch: bool = False) -> Json:
     """A job that is on its way, as far as it has come."""
     view: Json = {
         "id": job.id,
@@ -152,6 +112,8 @@ def job_view(job: Job, not_before_ms: int = 0) -> Json:
     }
     if not_before_ms:
         view["not_before_ms"] = not_before_ms
+    if is_left_to_fetch:
+        view |= WAITS_FOR_FETCH
     if job.wish.crawl:
         view |= {"crawl": job.wish.crawl, "depth": job.wish.depth}
     return view

@@ -26,9 +26,13 @@ from crawl.service.ids import JobIds
 from crawl.service.intake import Intake, Submitted
 from crawl.service.outcomes import Limits
 from crawl.service.pages import Pages
+from crawl.service.parse_stage import ParsedRecords
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Entry
+from crawl.service.related_images import RelatedImages
+from crawl.service.robots_waits import RobotsWaits
 from crawl.service.segment_roll import SegmentRoll
+from crawl.service.send_gate import NOBODY, SendGate
 from crawl.service.settings import QueueBounds
 from crawl.service.stage_times import StageTimes
 from crawl.service.stores.memory import MemoryStore
@@ -143,8 +147,21 @@ class StubRoll:
 
     def publish_if_due(self) -> None: ...
 
-    def publish(self) -> None:
+    def close(self) -> None:
         self.published += 1
+
+    def abandon(self) -> None: ...
+
+
+class NoStage:
+    """Of the stage before the finisher: nothing comes, and it has ended."""
+
+    has_ended = True
+
+    def take(self, timeout_s: float) -> ParsedRecords:
+        return ParsedRecords()
+
+    def wake(self) -> None: ...
 
     def abandon(self) -> None: ...
 
@@ -211,6 +228,8 @@ class Parts:
             on_known=lambda page: self.finisher.add_known(page),
             freshness=freshness,
             interval_s=INTERVAL_S,
+            gate=_open_gate(clock),
+            has_come=lambda job: False,
         )
         self.finisher = Finisher(
             queue=self.queue,
@@ -219,14 +238,15 @@ class Parts:
             admission=admission,
             pages=self.pages,
             roll=cast(SegmentRoll, StubRoll(self.mortal)),
-            sandbox=cast(Any, None),
+            parses=cast(Any, NoStage()),
+            images=RelatedImages(admission, self.pages, freshness, clock, counters, False),
             limits=Limits(tries=3, redirects=3, max_wait_s=3600),
             listeners=_Both(self.answers, self.heard),
             links=NoLinks(),
             clock=clock,
             counters=counters,
             throughput=throughput,
-            stages=StageTimes(Meter()),
+            stages=StageTimes(Meter(), RobotsWaits(clock)),
             search=None,
             on_room=self._wake,
             pause_of=self.lane.pause_s,
@@ -248,7 +268,6 @@ class Parts:
 
     def settle(self) -> None:
         """A turn of the finisher, with nothing that came."""
-        self.finisher.stop()
         self.finisher.run()
 
     def answer(self, url: str, status: Status, location: str = "") -> None:
@@ -260,7 +279,7 @@ class Parts:
             metadata={},
         )
         record = FetchRecord(url, host_of(url) or "", answered, location=location)
-        self.finisher.finish([record])
+        self.finisher.finish(ParsedRecords([record]))
 
     def give_back(self, url: str, reason: str) -> None:
         host = host_of(url) or ""
@@ -273,6 +292,14 @@ class Parts:
         """What is in memory is gone; the queue's file is as its last transaction left it."""
         self.mortal.dies_at(None)
         self.queue.close()
+
+
+def _open_gate(clock: ManualClock) -> SendGate:
+    """No batch fetch is under way."""
+    gate = SendGate(clock, lease_s=1e12)
+    gate.yielded = NOBODY
+    gate.renew(clock.monotonic())
+    return gate
 
 
 @cache

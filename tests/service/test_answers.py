@@ -89,7 +89,7 @@ def test_a_page_that_changed_since_says_nothing_of_what_it_was(
         found = answers.get("j")
         assert found is not None and found.page is not None
         assert (found.page.code, found.page.signature) == (200, "ab")
-        assert (found.page.card, found.page.markdown) == (b"", "")
+        assert (found.page.card, found.page.markdown) == (b"", None)
 
 
 def test_a_job_without_a_page_has_none(answers: Answers) -> None:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,19 +26,12 @@ from crawl.synthetic.web import (
     running,
 )
 from tests.phases.webs import listed, web_config
+from tests.service.events import PATIENCE_S, eventually
 from tests.service.lane_processes import fetch_segment
 
 pytestmark = pytest.mark.slow(seconds=40)
 
 DELAY = 0.3
-_PATIENCE_S = 120.0
-
-
-def eventually(happened: Callable[[], bool]) -> None:
-    deadline = time.monotonic() + _PATIENCE_S
-    while not happened():
-        assert time.monotonic() < deadline, "it did not happen"
-        time.sleep(0.01)
 
 
 SLOW_DELAY = 2.5
@@ -116,7 +108,7 @@ def submitted(service: Service, urls: list[str]) -> list[Future[Finished]]:
 
 def assert_pages(answers: Iterable[Future[Finished]]) -> None:
     for each in answers:
-        page = each.result(_PATIENCE_S).page
+        page = each.result(PATIENCE_S).page
         assert page is not None and page.code == 200
 
 
@@ -146,10 +138,13 @@ def test_no_host_is_asked_by_both(tmp_path: Path, server: WebServer) -> None:
         eventually(lambda: service.counters["fetches_yielded_to"] > 0)
         assert "fetch by" in service.fetch_at_work
         late = submitted(service, pages_of(server, shared, 9, 11))
+        assert service.is_left_to_fetch(mine[0])
+        assert not service.is_left_to_fetch(pages_of(server, other, 0, 1)[0])
         assert_pages(submitted(service, pages_of(server, other, 0, 2)))
-        result = batch.result(_PATIENCE_S)
+        result = batch.result(PATIENCE_S)
         assert_pages((*before, *late))
         assert service.counters["hosts_held_for_fetch"] == 1
+        assert not service.is_left_to_fetch(mine[0])
         assert service.fetch_at_work == ""
     assert result.complete and result.report.counters["records"] == len(mine)
     assert lanes.asked(shared) == 11
@@ -194,6 +189,6 @@ def test_a_service_begins_beside_a_fetch(tmp_path: Path, server: WebServer) -> N
         with lanes.serving() as service:
             waits = submitted(service, pages_of(server, shared, 10, 11))
             assert_pages(submitted(service, pages_of(server, other, 0, 1)))
-            assert batch.result(_PATIENCE_S).complete
+            assert batch.result(PATIENCE_S).complete
             assert_pages(waits)
     lanes.assert_polite()

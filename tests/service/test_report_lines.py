@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from crawl.fetcher.frontier.queue_stats import IdleQueues
 from crawl.service.report_lines import ReportLines
 from crawl.service.service import ServiceStats
 
@@ -29,6 +30,12 @@ def stats(waiting: int = 0, claimed: int = 0, **counters: int) -> ServiceStats:
         in_lane=0,
         per_second=0.0,
         counters={name.replace("__", "."): count for name, count in counters.items()},
+        is_ready=True,
+        hosts=IdleQueues(0),
+        segment_age_s=0.0,
+        published_ms=0,
+        search_behind_s=0.0,
+        store_failing_s=0.0,
     )
 
 

@@ -73,6 +73,8 @@ ANSWERS: Final[Schema] = {
         },
         finished_ms=_MOMENT,
         not_before_ms=_MOMENT,
+        waits_for={**_TEXT, "description": "batch_fetch: that asks its host at the moment."},
+        retry_after_s={"type": "number"},
         reason=_TEXT,
         message=_TEXT,
         page=_ref("Page"),
@@ -91,7 +93,14 @@ ANSWERS: Final[Schema] = {
         }
     ),
     "Awaited": _object(
-        {"job": _object({"id": _TEXT, "url": _TEXT, "state": _STATES}), "see": _TEXT}
+        {
+            "job": _object(
+                {"id": _TEXT, "url": _TEXT, "state": _STATES},
+                waits_for=_TEXT,
+                retry_after_s={"type": "number"},
+            ),
+            "see": _TEXT,
+        }
     ),
     "Hits": _object(
         {"hits": _list(_object({"url": _TEXT}, title=_MAYBE_TEXT, score={"type": "number"}))}

@@ -24,6 +24,8 @@ MAX_TAGS = 20
 MAX_QUERY = 8192
 """Characters of a parameter of a request's address."""
 _MAX_AGE_S = 10 * 365 * 86_400.0
+_WHOLE: dict[str, Any] = {"extra_json_schema": {"type": "integer"}}
+"""A whole number, which JSON may write as 5.0 too."""
 _SECONDS = Duration("s", 0.0)
 AGE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,6})?(ms|s|min|h|d)?$"
 _AGE = re.compile(AGE_PATTERN.removesuffix("$") + r"\Z", re.ASCII)
@@ -171,10 +173,10 @@ class SiteScope(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
 class SiteLimits(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How much of it is wanted."""
 
-    pages: Annotated[int, Meta(ge=1, le=10_000_000)] = 1000
-    depth: Annotated[int, Meta(ge=0, le=1000)] = 20
+    pages: Annotated[float, Meta(ge=1, le=10_000_000, multiple_of=1, **_WHOLE)] = 1000
+    depth: Annotated[float, Meta(ge=0, le=1000, multiple_of=1, **_WHOLE)] = 20
     seconds: Annotated[float, Meta(gt=0, le=_MAX_AGE_S)] | None = None
-    per_host: Annotated[int, Meta(ge=1, le=10_000_000)] | None = None
+    per_host: Annotated[float, Meta(ge=1, le=10_000_000, multiple_of=1, **_WHOLE)] | None = None
 
 
 class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -189,10 +191,10 @@ class SiteWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=
 
     def wish(self, owner: str) -> CrawlWish:
         limits = CrawlLimits(
-            pages=self.limits.pages,
-            depth=self.limits.depth,
+            pages=int(self.limits.pages),
+            depth=int(self.limits.depth),
             seconds=self.limits.seconds,
-            per_host=self.limits.per_host,
+            per_host=None if self.limits.per_host is None else int(self.limits.per_host),
         )
         return CrawlWish(
             seeds=self.seeds,

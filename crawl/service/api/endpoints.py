@@ -11,7 +11,7 @@ from crawl.search.query_text import LONGEST as LONGEST_QUERY
 from crawl.service.api import bodies
 from crawl.service.api.gate import Handle
 from crawl.service.api.handlers import MAX_WAIT_S, Handlers
-from crawl.service.api.streams import MAX_WORD, MAX_WORDS, PAGE_NUMBER_PATTERN, Streams
+from crawl.service.api.streams import MAX_WORD, MAX_WORDS, MOST_NUMBER, PAGE_NUMBER_PATTERN, Streams
 from crawl.service.api.webhook_handlers import WebhookHandlers, WebhookWish
 from crawl.service.scope import Scope
 
@@ -207,7 +207,9 @@ def endpoints(
             "server-sent events, JSON lines or Markdown.",
             {200: "The pages; the answer ends with the crawl."},
             parameters=(
-                Parameter("after", "Goes on behind the page of this number.", _whole(0, 10**12, 0)),
+                Parameter(
+                    "after", "Goes on behind the page of this number.", _whole(0, MOST_NUMBER, 0)
+                ),
                 Parameter("limit", "Ends after so many pages.", _whole(1, 10**7, 10**7)),
                 Parameter(
                     "wait",

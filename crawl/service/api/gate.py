@@ -38,6 +38,7 @@ __all__ = ["Endpoint", "Gate", "Handle", "Headers", "Refused", "error_response",
 _log = logging.getLogger(__name__)
 _BODY_SIZE: Final = "nutria.body"
 """Where a request's scope keeps how much room its body takes."""
+_GIVEN: Final = "nutria.headers"
 _READ_ONCE: Final = {
     b"host": "host",
     b"authorization": "authorization",
@@ -187,6 +188,9 @@ class Gate:
 
 def _given(request: Request) -> dict[str, str]:
     """The headers that decide something; Refused where one of them is there twice."""
+    known: dict[str, str] | None = request.scope.get(_GIVEN)
+    if known is not None:
+        return known
     given: dict[str, str] = {}
     for header, value in request.scope["headers"]:
         name = _READ_ONCE.get(header)
@@ -195,6 +199,7 @@ def _given(request: Request) -> dict[str, str]:
                 message = f"more than one header {header.decode()}"
                 raise Refused(400, "bad_request", message)
             given[name] = value.decode("latin-1")
+    request.scope[_GIVEN] = given
     return given
 
 

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import msgspec
 from msgspec import UnsetType
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,10 +18,13 @@ from crawl.hints import install
 from crawl.search.answers import SearchOptions
 from crawl.service import views
 from crawl.service.access import Caller
+from crawl.service.admission import MAX_URL
 from crawl.service.api import bodies
 from crawl.service.api.gate import Gate, Refused, json_response
 from crawl.service.ids import is_job_id, is_key_of_job
 from crawl.service.intake import Submitted
+from crawl.service.page_json import page_json
+from crawl.service.pages import Resolved
 from crawl.service.queues.queue import Entry
 from crawl.service.refusals import in_words, reason_of_end, refusal_of
 from crawl.service.scope import Scope
@@ -31,6 +35,7 @@ from crawl.service.values import Finished, JobState, job_of
 MAX_WAIT_S = 60.0
 _THREADS = 8
 """That wait for disks: the loop that serves all requests must not."""
+_NULL = msgspec.Raw(b"null")
 _Result = TypeVar("_Result")
 
 
@@ -69,7 +74,9 @@ class Handlers:
         if isinstance(found, Entry):
             job = job_of(found.payload)
             if caller.sees(job.wish.owner):
-                return json_response(views.job_view(job, found.not_before_ms))
+                is_left = self.service.is_left_to_fetch(job.url)
+                view = views.job_view(job, found.not_before_ms, is_left_to_fetch=is_left)
+                return json_response(view)
         raise Refused(404, "not_found", "there is no such job, or it ended long ago")
 
     async def url(self, request: Request, caller: Caller) -> Response:
@@ -78,7 +85,7 @@ class Handlers:
         self.gate.take(caller, Scope.LOOKUP, 1)
         markdown = "markdown" in _formats(request)
         (resolved,) = await self._resolved([url], markdown=markdown)
-        if resolved is None:
+        if resolved == _NULL:
             raise Refused(404, "not_known", "the URL was not fetched yet")
         return json_response(resolved)
 
@@ -110,7 +117,8 @@ class Handlers:
             finished = await asyncio.wait_for(asyncio.wrap_future(future), wait_s)
         except TimeoutError:
             self.service.waiters.give_up(submitted.id, future)
-            view = views.waiting_view(submitted)
+            is_left = self.service.is_left_to_fetch(submitted.url)
+            view = views.waiting_view(submitted, is_left_to_fetch=is_left)
             see = f"/v1/jobs/{submitted.id}"
             return json_response({"job": view, "see": see}, 202, (("Location", see),))
         view = views.finished_view(finished, markdown=markdown)
@@ -196,28 +204,37 @@ class Handlers:
         answers = self.service.answers
         return answers.get(job_id) or self.service.queue.entry(job_id) or answers.get(job_id)
 
-    async def _resolved(self, texts: Sequence[str], *, markdown: bool) -> list[Any]:
+    async def _resolved(self, texts: Sequence[str], *, markdown: bool) -> list[msgspec.Raw]:
         """The same as `_resolve`. The loop itself looks into an embedded store, which takes less
         time than the way to another thread; it must not wait for a server."""
         if self.service.is_store_embedded:
             return self._resolve(texts, markdown=markdown)
         return await self.in_thread(lambda: self._resolve(texts, markdown=markdown))
 
-    def _resolve(self, texts: Sequence[str], *, markdown: bool) -> list[Any]:
-        """What is known of URLs as they were written."""
-        urls = [self.service.admission.normal_form(text) for text in texts]
-        known = [url for url in urls if url is not None]
-        found = dict(zip(known, self.service.pages.resolve(known), strict=True))
-        answers = []
-        for text, url in zip(texts, urls, strict=True):
-            resolved = None if url is None else found[url]
-            answers.append(
-                None if resolved is None else views.resolved_view(resolved, text, markdown=markdown)
-            )
-        return answers
+    def _resolve(self, texts: Sequence[str], *, markdown: bool) -> list[msgspec.Raw]:
+        """What is known of URLs as they were written, as JSON; null where there is nothing. What
+        is found under the text as it is was in normal form; of the others it is made first."""
+        asked = [text for text in dict.fromkeys(texts) if len(text) <= MAX_URL]
+        found = dict(zip(asked, self.service.pages.resolve(asked), strict=True))
+        normal: dict[str, str] = {}
+        for text in (text for text, resolved in found.items() if resolved is None):
+            url = self.service.admission.normal_form(text)
+            if url is not None and url != text:
+                normal[text] = url
+        if normal:
+            urls = list(dict.fromkeys(normal.values()))
+            known = dict(zip(urls, self.service.pages.resolve(urls), strict=True))
+            found |= {text: known[url] for text, url in normal.items()}
+        return [_as_json(found.get(text), text, markdown=markdown) for text in texts]
 
     async def in_thread(self, function: Callable[[], _Result]) -> _Result:
         return await asyncio.get_running_loop().run_in_executor(self.threads, function)
+
+
+def _as_json(resolved: Resolved | None, asked: str, *, markdown: bool) -> msgspec.Raw:
+    if resolved is None:
+        return _NULL
+    return msgspec.Raw(page_json(resolved.page, asked, resolved.hops, markdown=markdown))
 
 
 def _require_room(submitted: Sequence[Submitted], view: Any) -> None:

@@ -31,6 +31,8 @@ _LOOK_S = 1.0
 MAX_WORDS, MAX_WORD = 100, 253
 """Of a filter in an address."""
 PAGE_NUMBER_PATTERN = "^[0-9]{1,12}$"
+MOST_NUMBER = 10**12 - 1
+"""Of a page."""
 _RETRY_S = 2.0
 MOST_PAGES = 10_000_000
 """Of one answer: as many as a crawl may have."""

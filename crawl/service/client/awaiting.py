@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from crawl.clock import Clock, SystemClock
+from crawl.errors import UsageError
 from crawl.service.client import calls, requests, streams
 from crawl.service.client.address import as_seconds, checked_address, checked_key
 from crawl.service.client.calls import Surroundings, ask
@@ -24,7 +25,7 @@ from crawl.service.client.effects import (
     Stream,
     Unanswered,
 )
-from crawl.service.client.requests import Answer
+from crawl.service.client.requests import Answer, Request
 from crawl.service.client.results import CrawlStatus, Finished, Job, Page, SearchHit
 from crawl.service.client.streams import Missed, log_missed
 from crawl.service.client.transport import HttpStream, HttpTransport
@@ -76,6 +77,7 @@ class AsyncClient:
             silence_seconds=as_seconds(silence, "silence"),
         )
         self._threads = ThreadPoolExecutor(connections, "crawl-client")
+        self._is_closed = False
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self._address}>"
@@ -92,7 +94,8 @@ class AsyncClient:
         await self.aclose()
 
     async def aclose(self) -> None:
-        """Closes connections that wait for the next request."""
+        """Closes connections that wait for the next request; nothing is sent any more."""
+        self._is_closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._transport.close()
 
@@ -180,8 +183,14 @@ class AsyncClient:
         """A crawl that was begun before."""
         return AsyncSiteCrawl(self, crawl_id)
 
+    async def send(self, request: Request[Result]) -> Result:
+        """The answer to any request of the interface, sent again where that is right."""
+        return await self._run(ask(request, self._around))
+
     async def _run(self, call: Call[Result]) -> Result:
         """Does what a call needs."""
+        if self._is_closed:
+            raise UsageError("the client is closed")
         given: Any = None
         fault: Unanswered | None = None
         while True:

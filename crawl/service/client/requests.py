@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from email.utils import parsedate_to_datetime
@@ -65,17 +66,20 @@ def submit(
         "urls": None if urls is None else list(urls),
         "text": text,
         "priority": priority,
-        "max_age": max_age,
+        "max_age": _checked_age(max_age),
         "tags": None if tags is None else list(tags),
     }
     return _post("/v1/urls", body, lambda answer: _list(answer, "jobs", Job), is_idempotent=False)
 
 
 def job(job_id: str) -> Request[Job]:
+    _require_text(job_id, "job: expected the id of a job")
     return _get(f"/v1/jobs/{quote(job_id, safe='')}", lambda answer: _one(answer, Job))
 
 
 def url(asked: str) -> Request[Page | None]:
+    _require_text(asked, "url: expected a URL")
+
     def read(answer: Answer) -> Page | None:
         return None if answer.status == 404 else _one(answer, Page)
 
@@ -100,12 +104,14 @@ def fetch(asked: str, wait_seconds: float, max_age: float | str | None) -> Reque
         said = _said(answer).get("job")
         return as_value(Job, {"id": said} if isinstance(said, str) else said)
 
+    _require_text(asked, "fetch: expected a URL")
     path = f"/v1/fetch?wait={wait_seconds:g}s"
-    body = {"url": asked, "max_age": max_age}
+    body = {"url": asked, "max_age": _checked_age(max_age)}
     return _post(path, body, read, is_idempotent=False, waits_seconds=wait_seconds)
 
 
 def search(query: str, limit: int) -> Request[list[SearchHit]]:
+    _require_text(query, "search: expected a query")
     path = "/v1/search?" + urlencode({"q": query, "limit": limit})
     return _get(path, lambda answer: _list(answer, "hits", SearchHit))
 
@@ -144,6 +150,7 @@ def start_crawl(
 
 
 def crawl_status(crawl_id: str) -> Request[CrawlStatus]:
+    _require_text(crawl_id, "site_crawl: expected the id of a crawl")
     return _get(_of_crawl(crawl_id), lambda answer: _one(answer, CrawlStatus))
 
 
@@ -222,6 +229,29 @@ def _post(
         raise UsageError(f"{path.partition('?')[0]}: {one_line(str(error), _SHOWN)}") from error
     headers = {"Content-Type": "application/json"}
     return Request("POST", path, read, content, headers, is_idempotent, waits_seconds)
+
+
+def _require_text(value: object, expected: str) -> None:
+    """UsageError for what no service could take for a text."""
+    if not isinstance(value, str):
+        raise UsageError(f"{expected}, got {type(value).__name__}")
+    if not value:
+        raise UsageError(f"{expected}, got an empty text")
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise UsageError(f"{expected}, got a text with half a character") from None
+
+
+def _checked_age(max_age: float | str | None) -> float | str | None:
+    """The age as it is sent: the service knows which texts are one."""
+    if max_age is None or isinstance(max_age, str):
+        return max_age
+    if isinstance(max_age, bool) or not isinstance(max_age, int | float):
+        raise UsageError(f"max_age: expected seconds or a text, got {type(max_age).__name__}")
+    if not 0 <= max_age < math.inf:
+        raise UsageError(f"max_age: expected seconds, 0 or more, got {max_age}")
+    return max_age
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@ the environment are not asked, as services are mostly on loopback or in the hous
 
 from __future__ import annotations
 
+import re
 import threading
 from contextlib import suppress
 
@@ -22,6 +23,7 @@ MOST_BYTES = 256 << 20
 _MOST_OF_A_COMPLAINT = 1 << 16
 _BLOCK = 1 << 16
 _LONGEST_CONNECT_S = 10.0
+_FAILED_OBJECT = re.compile(r"^\w+\(host='[^']*', port=\d+\): ", re.ASCII)
 
 
 class HttpTransport:
@@ -167,8 +169,8 @@ def _headers(response: urllib3.BaseHTTPResponse) -> dict[str, str]:
 
 
 def _unanswered(error: Exception, *, may_have_arrived: bool, may_pass: bool = True) -> Unanswered:
-    # urllib3 begins with the object that failed
-    text = str(error).rpartition(">: ")[2]
+    # urllib3 begins with the object that failed, in one of two forms
+    text = _FAILED_OBJECT.sub("", str(error).rpartition(">: ")[2])
     return Unanswered(
         one_line(text, 300) or type(error).__name__,
         may_have_arrived=may_have_arrived,

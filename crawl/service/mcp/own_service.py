@@ -41,5 +41,5 @@ def own_service(work: Work, host: str, port: int) -> Iterator[OwnService]:
             crawl.service.close()
     address = address_of(*listener.getsockname()[:2])
     announcing = announced(crawl.service.folder, address)
-    with crawl, served(crawl.app(), listener, grace_s=_GRACE_S), announcing:
+    with crawl, served(crawl.app(), listener, crawl.limits, _GRACE_S), announcing:
         yield OwnService(crawl, address)

@@ -7,6 +7,8 @@ import pytest
 from tests.service.api.served import Running, wait_until
 from tests.service.api.small_site import SmallSite
 
+pytestmark = pytest.mark.slow(seconds=20)
+
 FORMS = [
     "http://127.0.0.1/",
     "http://127.1/",

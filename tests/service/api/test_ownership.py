@@ -14,6 +14,8 @@ from tests.service.api.served import WAIT_S, Running, running
 from tests.service.api.small_site import SmallSite, small_site
 from tests.service.webhooks.receiver import Receiver, running_receiver
 
+pytestmark = pytest.mark.slow(seconds=15)
+
 
 @dataclass(frozen=True, slots=True)
 class Keyed:

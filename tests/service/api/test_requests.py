@@ -13,6 +13,8 @@ import pytest
 from crawl.service.scope import Scope
 from tests.service.api.served import Answer, Running, wait_until
 
+pytestmark = pytest.mark.slow(seconds=25)
+
 JSON = {"Content-Type": "application/json"}
 LOOKUP = b'{"urls": ["http://site.test/"]}'
 
@@ -180,7 +182,7 @@ def test_a_header_that_decides_may_be_there_once(service: Running, lines: tuple[
         b"Content-Length: 6\r\n\r\nhello!",
         b"POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nContent-Length: +5\r\n\r\nhello",
         b"POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nContent-Length: -1\r\n\r\n",
-        b"POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
+        b"POST /v1/urls HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n",
         b"POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\n Folded: x\r\n\r\n",
         b"POST /v1/lookup HTTP/1.1\r\nHost : localhost\r\n\r\n",
         b"POST /v1/lookup HTTP/1.1\r\nHost: localhost\r\nX: a\x00b\r\n\r\n",

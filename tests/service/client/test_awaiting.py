@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import crawl
-from crawl.errors import ServiceFault
+from crawl.errors import ServiceFault, UsageError
 from crawl.service.client import AsyncClient, Client, Page
 from tests.service.client.small_service import small_service
 
@@ -73,6 +73,16 @@ def test_who_is_cancelled_hangs_up() -> None:
 
     with small_service() as service:
         asyncio.run(use(service.address))
+
+
+def test_a_closed_client_says_so() -> None:
+    async def use() -> None:
+        client = AsyncClient("http://127.0.0.1:1")
+        await client.aclose()
+        with pytest.raises(UsageError, match="closed"):
+            await client.lookup(["http://a.test/"])
+
+    asyncio.run(use())
 
 
 def test_both_have_the_same_methods() -> None:

@@ -174,8 +174,10 @@ def test_nobody_at_home() -> None:
     with socket.socket() as bound:
         bound.bind(("127.0.0.1", 0))  # nobody listens there
         address = f"http://127.0.0.1:{bound.getsockname()[1]}"
-        with pytest.raises(ServiceUnreachable):
+        with pytest.raises(ServiceUnreachable) as fault:
             crawl.connect(address, timeout=0.3).submit([A])
+    assert "refused" in str(fault.value)
+    assert "HTTPConnection" not in str(fault.value)
 
 
 @pytest.mark.parametrize("body", [b"[]", b"{}", b'{"pages": 3}', b'{"pages": []}', b"\xff", b"<p>"])
@@ -218,6 +220,16 @@ def test_what_cannot_be_meant(client: Client) -> None:
         lambda: client.lookup([3]),  # type: ignore[list-item]
         lambda: client.crawl_site([]),
         lambda: client.crawl_site(A, hosts="a.test"),
+        lambda: client.fetch(""),
+        lambda: client.fetch("http://a.test/\ud800"),
+        lambda: client.fetch(7),  # type: ignore[arg-type]
+        lambda: client.fetch(A, max_age=-1),
+        lambda: client.fetch(A, max_age=float("nan")),
+        lambda: client.fetch(A, max_age=object()),  # type: ignore[arg-type]
+        lambda: client.url(""),
+        lambda: client.job(""),
+        lambda: client.search(""),
+        lambda: client.site_crawl("").status(),
     ):
         with pytest.raises(UsageError):
             wrong()

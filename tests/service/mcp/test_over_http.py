@@ -7,7 +7,7 @@ import threading
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any, TypeVar
 
-import jsonschema
+import jsonschema  # type: ignore[import-untyped]
 import pytest
 import urllib3
 
@@ -120,7 +120,8 @@ def test_a_long_text_comes_in_pieces(own: OwnService, site: str) -> None:
     asked = {"url": f"{site}/article/pieces", "max_characters": 400}
     first = call(own.address, "fetch", asked).structured_content
     assert first["next_start"] == 400 < first["characters"]
-    pieces, start = [first["markdown"]], 400
+    pieces: list[str] = [first["markdown"]]
+    start: int | None = 400
     while start is not None:
         values = call(own.address, "fetch", {**asked, "start": start}).structured_content
         pieces.append(values["markdown"])

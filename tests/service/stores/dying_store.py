@@ -119,7 +119,7 @@ class Submitter:
 
 
 @contextmanager
-def asked_service(folder: Path, store: str) -> Iterator[Asked]:
+def asked_service(folder: Path, store: str, *settings: str) -> Iterator[Asked]:
     """A service with that store, over a small web."""
     config = load_declared(
         [
@@ -128,6 +128,7 @@ def asked_service(folder: Path, store: str) -> Iterator[Asked]:
             "fetcher.server.delay=0",
             "service.segment.seconds=2",
             f"service.store={store}",
+            *settings,
         ]
     )
     with small_web() as web:

@@ -40,7 +40,7 @@ print("done", flush=True)
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[RealRedis]:
-    with running_redis("--appendonly", "yes") as server:
+    with running_redis("--appendonly", "yes", "--appendfsync", "always") as server:
         yield server
 
 
@@ -165,6 +165,9 @@ def test_an_operator_is_told_what_to_change(store: Store) -> None:
         other = open_store(careless.url, SystemClock())
         log, memory = other.stats().warnings
         assert "appendonly yes" in log and "allkeys-lru" in memory
+        careless.client().config_set("appendonly", "yes")
+        late, _ = other.stats().warnings
+        assert "appendfsync everysec" in late
         other.close()
 
 

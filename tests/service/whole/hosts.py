@@ -16,10 +16,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from time import monotonic
 from typing import Any
 
-PAGE = """<!doctype html><html lang="en"><head><title>Page {name}</title></head><body><h1>{name}</h1>
+PAGE = """<!doctype html><html lang="en"><head><title>Page {name}</title></head>
+<body><h1>{name}</h1>
 <p>Some words of the page {name}, enough of them to be taken for a text by whoever reads it.</p>
 <p><a href="/p/{name}.0">one</a> <a href="/p/{name}.1">another</a></p></body></html>"""
 
@@ -80,7 +82,7 @@ class Hosts:
             (
                 after.began - before.ended
                 for asked in by_host.values()
-                for before, after in zip(asked, asked[1:], strict=False)
+                for before, after in pairwise(asked)
             ),
             default=float("inf"),
         )

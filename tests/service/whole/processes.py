@@ -149,8 +149,10 @@ def serving(
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with tempfile.TemporaryFile() as errors:
         process = subprocess.Popen(
-            [*(sys.executable, *command, "serve", str(directory)), "--port", "0", "--json"]
-            + settings,
+            [
+                *(sys.executable, *command, "serve", str(directory)),
+                *("--port", "0", "--json", *settings),
+            ],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=errors,

@@ -328,10 +328,15 @@ class RedisStore:
         if not persistence.get("aof_enabled"):
             found.append(
                 "the server keeps no log: after its death what was acknowledged is lost; set"
-                " `appendonly yes`, and `appendfsync always` where a power cut is to lose nothing"
+                " `appendonly yes` and `appendfsync always`"
             )
         elif persistence.get("aof_last_write_status") != "ok":
             found.append("the server cannot write its log")
+        elif (policy := self._log_policy()) not in ("", "always"):
+            found.append(
+                f"the server's log is on its disk after it has acknowledged (appendfsync {policy}):"
+                " a power cut forgets the last moments; set `appendfsync always`"
+            )
         policy = memory.get("maxmemory_policy", "noeviction")
         if memory.get("maxmemory") and policy != "noeviction":
             found.append(
@@ -339,6 +344,14 @@ class RedisStore:
                 " `noeviction`"
             )
         return tuple(found)
+
+    def _log_policy(self) -> str:
+        """When the server writes its log to the disk; empty where it does not say."""
+        try:
+            said: Any = self._client.config_get("appendfsync")
+        except (redis.RedisError, OSError):
+            return ""  # no right to ask
+        return str(said.get("appendfsync", ""))
 
     def _asked(self, ask: Callable[..., Any], *given: Any) -> Any:
         if self._is_closed:
