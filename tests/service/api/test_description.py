@@ -92,6 +92,13 @@ def test_each_example_does_what_is_said(described: Running, description: dict[st
     assert tried >= 20
 
 
+def test_a_deleted_webhook_is_gone(described: Running, description: dict[str, Any]) -> None:
+    path = made(described, description, "/v1/webhooks/{webhook}")
+    assert described.ask("DELETE", path).status == 204
+    for method, of in (("GET", path), ("DELETE", path), ("POST", f"{path}/resume")):
+        assert described.ask(method, of).code == "not_found"
+
+
 def test_every_operation_is_described(description: dict[str, Any]) -> None:
     ids = []
     for method, path, operation in operations(description):
