@@ -152,6 +152,9 @@ def test_schemathesis_finds_nothing(described: Running, tmp_path: Path) -> None:
     config = Path(__file__).with_name("schemathesis.toml")
     command = [sys.executable, "-m", "schemathesis.cli", "--config-file", str(config), "run"]
     command += [f"{described.address}/openapi.json", "--checks=all", "--max-examples=5"]
+    # to delete a crawl ends it, and its pages are there for whoever wants them; to delete a
+    # webhook's dead letters empties the list of them
+    command += ["--exclude-checks=use_after_free"]
     command += ["--seed=27", "--workers=1", "--continue-on-failure", "--no-color"]
     command += ["--generation-database=none", "--request-timeout=120"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=500)
