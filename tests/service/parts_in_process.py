@@ -216,8 +216,15 @@ class Parts:
         freshness = Freshness.of(config)
         throughput = Throughput(clock)
         self.intake = Intake(
-            *(admission, self.pages, self.queue, Policy(freshness, QueueBounds.of(config))),
-            *(JobIds(clock), clock, throughput, counters, self._wake),
+            admission,
+            self.pages,
+            self.queue,
+            Policy(freshness, QueueBounds.of(config)),
+            JobIds(clock),
+            clock,
+            throughput,
+            counters,
+            self._wake,
         )
         self.dispatcher = Dispatcher(
             self.queue,

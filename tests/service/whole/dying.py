@@ -125,4 +125,4 @@ if __name__ == "__main__":
 
     watch(Moment(sys.argv[1]))
     del sys.argv[1]
-    sys.exit(main())
+    main()
