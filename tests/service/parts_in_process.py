@@ -249,7 +249,7 @@ class Parts:
             images=RelatedImages(admission, self.pages, freshness, clock, counters, False),
             limits=Limits(tries=3, redirects=3, max_wait_s=3600),
             listeners=_Both(self.answers, self.heard),
-            links=NoLinks(),
+            links=cast(Any, NoLinks()),
             clock=clock,
             counters=counters,
             throughput=throughput,
