@@ -113,14 +113,6 @@ IDLE = duration(
     unit="s",
     minimum=1.0,
 )
-LEASE = duration(
-    "service.lease",
-    3.0,
-    "An owner of domains that does not renew its lease asks nobody after this.",
-    unit="s",
-    minimum=0.5,
-    maximum=60.0,
-)
 FOLDER = text(
     "service.folder",
     "",

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import socket
 from dataclasses import dataclass
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from crawl.errors import ServiceUnreachable, UsageError
 from crawl.hints import command
@@ -17,6 +19,7 @@ from crawl.service.operation import DEFAULT_PORT
 
 KEY_VARIABLE = "NUTRIA_KEY"
 _REFUSED = 1
+_CONNECT_S = 10.0
 _PAGES = (None, "fetch_success", "fetch_notmodified")
 
 
@@ -53,11 +56,23 @@ def run(work: Work, options: SubmitOptions) -> list[dict[str, Any]]:
     address = checked_address(options.server, "--server")
     named = "--key" if options.key else KEY_VARIABLE
     key = checked_key(options.key or os.environ.get(KEY_VARIABLE) or None, named)
+    _require_listener(address)
+    return _submitted(address, key, options)
+
+
+def _require_listener(address: str) -> None:
+    """ServiceUnreachable where nobody listens: a client would try again for as long as it may,
+    and whoever types a command has rather forgotten to start the service."""
+    parts = urlsplit(address)
+    port = parts.port or (443 if parts.scheme == "https" else 80)
     try:
-        return _submitted(address, key, options)
-    except ServiceUnreachable as error:
+        socket.create_connection((parts.hostname or "", port), _CONNECT_S).close()
+    except OSError as error:
         start = command("serve", "CRAWL_DIR")
-        raise ServiceUnreachable(f"{address}: {error}; `{start}` starts a service") from error
+        why = printable(error.strerror or str(error), 200)
+        raise ServiceUnreachable(
+            f"{address}: the service cannot be reached: {why}; `{start}` starts one"
+        ) from error
 
 
 def _submitted(address: str, key: str | None, options: SubmitOptions) -> list[dict[str, Any]]:
