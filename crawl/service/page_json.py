@@ -5,6 +5,7 @@ thousand in a second. What it says is what `views.page_view` says.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any, Final
 
 import msgspec
@@ -17,6 +18,8 @@ from crawl.service.values import FetchedImage, Hop, Page, Timings
 _LABELS: Final = {int(status): status_label(status) for status in Status}
 _ENCODE = msgspec.json.Encoder().encode
 _DECODE = msgspec.json.Decoder().decode
+_TIMES: Final = Timings.__struct_fields__
+_TIMES_OF: Final = attrgetter(*_TIMES)
 _NONE: Final = msgspec.Raw(b"null")
 _MEMBERS_OF = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
 
@@ -93,7 +96,7 @@ def _members(card: bytes, image: FetchedImage | None) -> bytes:
         members = {}
     if image is not None:
         members["image"] = msgspec.Raw(_image_json(members.get("image", _NONE), image))
-    elif not members.keys() & _OURS:
+    elif _OURS.isdisjoint(members):
         return card.strip()[1:-1] if members else b""
     own = {name: value for name, value in members.items() if name not in _OURS}
     return _ENCODE(own)[1:-1]
@@ -118,9 +121,9 @@ def image_view(image: FetchedImage) -> dict[str, Any]:
 
 def _rounded(timings: Timings) -> dict[str, float]:
     return {
-        name: round(value, 1)
-        for name in timings.__struct_fields__
-        if (value := getattr(timings, name)) is not None
+        name: value if type(value) is int else round(value, 1)
+        for name, value in zip(_TIMES, _TIMES_OF(timings), strict=True)
+        if value is not None
     }
 
 

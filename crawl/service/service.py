@@ -243,7 +243,9 @@ class Service:
         stack.callback(further.close)
         self._roll = SegmentRoll(crawl_dir, config, clock, further.parse_table, self._published)
         parser = RecordParser(
-            *(self._sandbox, self.queue, self.crawls), config[settings.MARKDOWN_SIZE]
+            *(self._sandbox, self.queue, self.crawls),
+            config[settings.MARKDOWN_SIZE],
+            self.counters,
         )
         self._parses = ParseStage(self._arrivals, parser, clock)
         first: tuple[Listener, ...] = (self.answers, self.crawls)

@@ -204,3 +204,17 @@ def test_the_refresh_is_configured() -> None:
     assert keys.check(made.text).status is KeyStatus.VALID
     clock.move(2)
     assert keys.check(made.text).status is KeyStatus.DISABLED
+
+
+def test_a_key_that_was_let_in_is_good_until_it_is_disabled_or_has_another_secret() -> None:
+    clock = SetClock()
+    ring = KeyRing(MemoryStore(clock), clock)
+    made = ring.make("listener", [Scope.LOOKUP])
+    other = ring.make("other", [Scope.LOOKUP])
+    assert ring.is_valid(made.key) and ring.is_valid(other.key)
+    ring.disable(other.key.id)
+    assert not ring.is_valid(other.key)
+    ring.rotate(made.key.id, grace_seconds=60)
+    assert ring.is_valid(made.key)
+    clock.move(61)
+    assert not ring.is_valid(made.key)

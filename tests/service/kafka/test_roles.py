@@ -200,6 +200,28 @@ def test_a_fetcher_that_stood_still_asks_nobody_out_of_turn(
     assert set(asked) == {f"h{host}.test" for host in range(12)}
 
 
+def test_intake_and_lookup_that_are_killed_lose_nothing(
+    web: Web, start_role: StartRole, finished: TopicReader
+) -> None:
+    intake, lookup, fetch = (start_role(role) for role in ("intake", "lookup", "fetch"))
+    for role in (intake, lookup, fetch):
+        role.wait_until_ready()
+    urls = urls_of(web, 10, 12)
+    jobs = submit(intake, urls)
+    intake.kill()
+    wait_for(lambda: len(finished.read()) > 20, lambda: lookup.said)
+    lookup.kill()
+    again = start_role("lookup")
+    again.wait_until_ready()
+    wait_until_finished(finished, jobs, again, fetch)
+    status, answer, _ = again.ask("POST", "/v1/lookup", {"urls": urls})
+    assert status == 200
+    assert [page["url"] for page in answer["pages"]] == urls
+    again.end()
+    assert again.process.returncode == 0, again.said
+    require_polite(web.log())
+
+
 def test_a_broker_that_dies_and_comes_back_costs_time_alone(
     web: Web, start_role: StartRole, request: pytest.FixtureRequest
 ) -> None:

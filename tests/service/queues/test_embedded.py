@@ -60,6 +60,8 @@ def test_what_was_put_is_claimed_once_as_it_was(queue: Queue) -> None:
     assert queue.claim(3, 0, per_key=1) == entries[3:]
     assert queue.claim(3, 0, per_key=1) == []
     assert queue.contains("0") and not queue.contains("5")
+    found = queue.entry("0")
+    assert found is not None and found.id == "0" and queue.entry("5") is None
     assert queue.finish(["0", "1", "unknown", "0"]).result(60) == 2
     assert not queue.contains("0")
     assert queue.count().claimed == 3
