@@ -25,6 +25,9 @@ from crawl.service.settings import SEGMENT_BYTES, SEGMENT_SECONDS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import SERVICE_END
 
+_LOOK_S = 60.0
+"""So often it is looked whether another process has died that had a segment."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -38,7 +41,10 @@ class SegmentRoll:
         clock: Clock,
         parse: ParseTable,
         on_published: Callable[[str], None] = lambda name: None,
+        *,
+        is_shared: bool = False,
     ) -> None:
+        """Where it is shared, other processes write segments of their own beside it."""
         self._crawl_dir = crawl_dir
         self._config = config
         self._clock = clock
@@ -47,23 +53,45 @@ class SegmentRoll:
         self._before_parse = _kept_for_parse(config)
         self._max_age_s: float = config[SEGMENT_SECONDS]
         self._max_bytes: int = config[SEGMENT_BYTES]
+        self._is_shared = is_shared
+        self._others: list[str] = []
+        """Segments that another process had when it was looked: it may have died since."""
+        self._look_at = 0.0
         self._open: SegmentWriter | None = None
         self._background = Background("service-segments")
 
     def recover(self) -> dict[str, int]:
         """Publishes what a service that died has left; the URLs that it had answers for, with the
         moments of those."""
+        answered = self._recover(unpublished(self._crawl_dir))
+        self._background.wait()
+        return answered
+
+    def _recover(self, names: Iterable[str]) -> dict[str, int]:
         answered: dict[str, int] = {}
-        for name in unpublished(self._crawl_dir):
+        self._others = []
+        for name in names:
             try:
                 writer = self._writer(name)
             except Locked as error:
-                _log.warning("%s: another service is at work here", error)
-                raise
+                if not self._is_shared:
+                    _log.warning("%s: another service is at work here", error)
+                    raise
+                self._others.append(name)
+                continue
+            if self._is_shared and name not in unpublished(self._crawl_dir):
+                writer.abandon()  # whoever had it has published it at this moment
+                continue
             answered.update(writer.recover())
             self._publish(writer)
-        self._background.wait()
+        self._look_at = self._clock.monotonic() + _LOOK_S
         return answered
+
+    def _look_for_left(self) -> None:
+        """Publishes what another process had when it died, and what it still had then."""
+        if self._others and self._clock.monotonic() >= self._look_at:
+            left = set(unpublished(self._crawl_dir))
+            self._recover([name for name in self._others if name in left])
 
     def add(self, records: Sequence[FetchRecord], parsed: Mapping[str, ParsedBatch]) -> str:
         """Stores answers with the parses of their pages; the name of the segment. They are safe
@@ -72,8 +100,7 @@ class SegmentRoll:
         if writer is not None and not writer.urls.isdisjoint(record.url for record in records):
             self.publish()
         if self._open is None:
-            name = self._new_name()
-            self._open = self._writer(name)
+            self._open = self._begun()
         self._open.add(records, parsed)
         return self._open.name
 
@@ -101,6 +128,7 @@ class SegmentRoll:
         """To be called now and then, also while nothing comes."""
         if self.due_in_s == 0.0:
             self.publish()
+        self._look_for_left()
 
     def publish(self) -> None:
         """Closes the open segment. It is written while the next one is filled."""
@@ -138,9 +166,20 @@ class SegmentRoll:
             later=self._background.do,
         )
 
-    def _new_name(self) -> str:
+    def _begun(self) -> SegmentWriter:
+        name = self._new_name()
+        while True:
+            try:
+                return self._writer(name)
+            except Locked:
+                if not self._is_shared:
+                    raise
+                # another began one in the same second
+                name = self._new_name(name)
+
+    def _new_name(self, after: str = "") -> str:
         """By the clock, and after all that are there: names sort as the segments came."""
-        last = max(self._crawl_dir.segments.folder.names(), default="")
+        last = max(after, max(self._crawl_dir.segments.folder.names(), default=""))
         moment_ms = self._clock.now_ms()
         while (name := as_segment_name(moment_ms) + SERVICE_END) <= last:
             moment_ms += 1000

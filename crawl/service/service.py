@@ -241,7 +241,10 @@ class Service:
         # of its own, as it parses in another thread: what a service that died has left
         further = Sandbox(parsing, clock)
         stack.callback(further.close)
-        self._roll = SegmentRoll(crawl_dir, config, clock, further.parse_table, self._published)
+        self._roll = SegmentRoll(
+            *(crawl_dir, config, clock, further.parse_table, self._published),
+            is_shared=not self.has_own_queue,
+        )
         parser = RecordParser(
             *(self._sandbox, self.queue, self.crawls),
             config[settings.MARKDOWN_SIZE],

@@ -34,6 +34,7 @@ from tests.service.rolling import (
     added,
     fill,
     page,
+    parse,
     parses_of,
     recover,
     roll_of,
@@ -181,3 +182,26 @@ def test_a_damaged_chunk_is_told(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: file.bytes // 2])
     faults = check(directory).faults
     assert [fault.path for fault in faults] == [f"segments/{name}/content/{file.path}"]
+
+
+def test_processes_that_share_a_crawl_leave_each_others_segments_alone(tmp_path: Path) -> None:
+    directory, clock = CrawlDir(str(tmp_path / "c")), ManualClock(1_800_000_000_000)
+
+    def shared() -> SegmentRoll:
+        return SegmentRoll(directory, CONFIG, clock, parse, is_shared=True)
+
+    first, second = shared(), shared()
+    first.recover()
+    name = first.add([page("http://a.org/")], {})
+    second.recover()
+    other = second.add([page("http://a.org/")], {})
+    assert other > name
+    second.publish()
+    first.abandon()  # as if it had died
+    second.publish_if_due()
+    assert name in [segment.name for segment in directory.segments.open_of_service()]
+    clock.advance(61)
+    second.publish_if_due()
+    second.close()
+    assert names(directory) == [name, other]
+    assert directory.segments.open_of_service() == []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -219,6 +220,28 @@ def test_intake_and_lookup_that_are_killed_lose_nothing(
     assert [page["url"] for page in answer["pages"]] == urls
     again.end()
     assert again.process.returncode == 0, again.said
+    require_polite(web.log())
+
+
+def test_of_two_that_store_one_is_killed(
+    web: Web, start_role: StartRole, finished: TopicReader, tmp_path: Path
+) -> None:
+    store = f"service.store=lmdb:{tmp_path / 'pages'}"
+    intake, one, other = (
+        start_role(role, store, f"service.folder={tmp_path / name}")
+        for role, name in (("intake", "i"), ("lookup", "one"), ("lookup", "other"))
+    )
+    fetch = start_role("fetch")
+    for role in (intake, one, other, fetch):
+        role.wait_until_ready()
+    urls = urls_of(web, 10, 15)
+    jobs = submit(intake, urls)
+    wait_for(lambda: len(finished.read()) > 20, lambda: one.said)
+    one.kill()
+    wait_until_finished(finished, jobs, intake, other, fetch)
+    status, answer, _ = other.ask("POST", "/v1/lookup", {"urls": urls})
+    assert status == 200
+    assert [page["url"] for page in answer["pages"]] == urls
     require_polite(web.log())
 
 
