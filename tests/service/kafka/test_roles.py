@@ -276,6 +276,7 @@ def test_a_broker_that_dies_and_comes_back_costs_time_alone(
         for role in (intake, lookup, fetch):
             role.wait_until_ready()
         require_polite(web.log())
+        own.kill()  # they end without it, too
         for role in (intake, lookup, fetch):
             role.end()
             assert role.process.returncode == 0, role.said
