@@ -116,7 +116,8 @@ class NormalizerChain(_Chain):
         if len(urls) <= _FEW:
             texts = urls.to_pylist()
             normal = [None if text is None else self.normalize(text, counters) for text in texts]
-            return pa.array(normal, urls.type)
+            column: pa.Array[Any] = pa.array(normal, urls.type)
+            return column
         return self._settled(urls, self._loops, counters)
 
     def _settled(self, urls: pa.Array[Any], loops: int, counters: Counters) -> pa.Array[Any]:

@@ -5,10 +5,15 @@ alone; and of pages of a site crawl it is counted which links the rules of parsi
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+import pyarrow as pa
+
+from crawl.counters import Counters
+from crawl.errors import EnvironmentFault
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
 from crawl.model.contents import content_table
@@ -20,9 +25,13 @@ from crawl.service.page_rows import ParsedPage, Wanted, parsed_pages
 from crawl.service.queues.queue import Queue
 from crawl.service.values import Job, job_of
 
+_STARTS = 3
+"""Of the parser's process, for the same pages."""
 _DROPPED = "outlinks_dropped."
 _NO_LOSS = ("duplicate", "self")
 """The same link again, and one to the page itself."""
+
+_log = logging.getLogger(__name__)
 
 
 class LinkCounter(Protocol):
@@ -53,6 +62,7 @@ class RecordParser:
     queue: Queue
     crawls: LinkCounter
     markdown_bytes: int
+    counters: Counters
 
     def parse(self, records: Sequence[FetchRecord]) -> Parses:
         """Parses those that are pages."""
@@ -76,13 +86,24 @@ class RecordParser:
         pages: dict[str, ParsedPage] = {}
         batches = []
         for crawl, contents in groups.items():  # by themselves: their counts are the crawl's
-            batch = self.sandbox.parse_table(content_table(contents))
+            batch = self._parsed(content_table(contents))
             pages.update(parsed_pages(batch))
             batches.append(batch)
             if crawl:
                 self.crawls.leave_out(crawl, _dropped(batch))
         joined = None if not batches else batches[0] if len(batches) == 1 else join_batches(batches)
         return Parses(pages, joined, wanted, frozenset(without_markdown))
+
+    def _parsed(self, contents: pa.Table) -> ParsedBatch:
+        """The parser's process may be killed by others while it starts, which says nothing of the
+        pages: one that cannot be started at all ends the service."""
+        for _ in range(_STARTS - 1):
+            try:
+                return self.sandbox.parse_table(contents)
+            except EnvironmentFault as fault:
+                self.counters["parser_restarts"] += 1
+                _log.warning("%s; another is started", fault)
+        return self.sandbox.parse_table(contents)
 
     def _wanted(self, jobs: Sequence[Job]) -> Wanted:
         return Wanted(

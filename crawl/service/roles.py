@@ -94,7 +94,7 @@ def serving(role: Role, crawl_dir: CrawlDir, config: Config, clock: Clock, bind:
         from crawl.service.kafka.fetch_app import ServedFetch
 
         return ServedFetch(config, clock, settings)
-    from crawl.service.api.app import ServedCrawl
+    from crawl.service.served_crawl import ServedCrawl
 
     make = maker_of(role, config)
     crawl_dir.require_writable()

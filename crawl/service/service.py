@@ -246,7 +246,9 @@ class Service:
             is_shared=not self.has_own_queue,
         )
         parser = RecordParser(
-            *(self._sandbox, self.queue, self.crawls), config[settings.MARKDOWN_SIZE]
+            *(self._sandbox, self.queue, self.crawls),
+            config[settings.MARKDOWN_SIZE],
+            self.counters,
         )
         self._parses = ParseStage(self._arrivals, parser, clock)
         first: tuple[Listener, ...] = (self.answers, self.crawls)

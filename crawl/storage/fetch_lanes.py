@@ -37,6 +37,7 @@ KEEPS_TO_ITS_LIST = "fetch"
 ASKS_ANY_HOST = "fetch of any host"
 LEASE_S = 10.0
 """A service sends nothing that has not looked for a fetch for so long."""
+_LONG_MS = 3_600_000
 _PAUSES = "PAUSES"
 _YIELDED = "YIELDED"
 _ANY_HOST = "ANY_HOST"
@@ -92,12 +93,20 @@ class ServingPlace:
     def forget_if_over(self, now_ms: int) -> bool:
         """Deletes what a service has left that has ended, when no pause of it counts any more;
         whether it did. A folder without pauses may be of a service that begins."""
-        if not self.folder.exists(_PAUSES) or self.owner() is not None:
+        if not self.folder.exists(_PAUSES):
+            return False
+        owner = self.owner()
+        if owner is not None and not _is_long_dead(owner, now_ms):
             return False
         if any(pause.matters_until_ms > now_ms for pause in self.pauses()):
             return False
         self.folder.delete("")
         return True
+
+
+def _is_long_dead(owner: LockOwner, now_ms: int) -> bool:
+    """Whether a service died so long ago that whatever it asked last has had its pause."""
+    return bool(owner.is_dead(now_ms, _LONG_MS)) and owner.seen_ms + _LONG_MS < now_ms
 
 
 def serving_places(crawl_dir: CrawlDir) -> list[ServingPlace]:

@@ -54,6 +54,8 @@ class Crawled:
     pages: int
     told: int
     """Pages that the crawl itself counts."""
+    pauses: tuple[float, float]
+    """Between two requests to a host: the median and the 95th percentile, seconds."""
     violations: int
     """Pauses that were too short, pages asked for twice, against the rules or before them."""
 
@@ -168,6 +170,7 @@ def _crawl(
         after.children_user + after.children_system - before.children_user - before.children_system,
         len({(entry.host, entry.path) for entry in log if entry.path != "/robots.txt"}),
         crawl["pages"],
+        _pauses(log),
         _violations(log, web, options.delay),
     )
 
@@ -184,6 +187,11 @@ def _ask(port: int, method: str, path: str, body: Any = None) -> Any:
     return value
 
 
+def _pauses(log: list[LogEntry]) -> tuple[float, float]:
+    pauses = sorted(gap.seconds for gap in gaps(log))
+    return pauses[len(pauses) // 2], pauses[len(pauses) * 95 // 100]
+
+
 def _violations(log: list[LogEntry], web: Web, delay_s: float) -> int:
     too_soon = sum(gap.seconds < delay_s - _MEASURED_S for gap in gaps(log))
     at_once = sum(count - 1 for count in concurrency(log).values())
@@ -195,7 +203,7 @@ def _show(
     done: list[Crawled], ideal_s: float, options: argparse.Namespace, console: Console
 ) -> int:
     pages = options.hosts * options.pages
-    names = ("formats", "s", "of the ideal", "pages", "pages/s", "CPU ms/page", "violations")
+    names = ("formats", "s", "of ideal", "pages", "pages/s", "CPU ms", "pauses", "violations")
     table = Table(*names)
     for each in done:
         table.add_row(
@@ -205,6 +213,7 @@ def _show(
             str(each.pages),
             f"{each.pages / each.seconds:.1f}",
             f"{each.cpu_s / each.pages * 1000:.1f}",
+            f"{each.pauses[0]:.2f}, {each.pauses[1]:.2f}",
             str(each.violations),
         )
     console.print(table)

@@ -216,8 +216,15 @@ class Parts:
         freshness = Freshness.of(config)
         throughput = Throughput(clock)
         self.intake = Intake(
-            *(admission, self.pages, self.queue, Policy(freshness, QueueBounds.of(config))),
-            *(JobIds(clock), clock, throughput, counters, self._wake),
+            admission,
+            self.pages,
+            self.queue,
+            Policy(freshness, QueueBounds.of(config)),
+            JobIds(clock),
+            clock,
+            throughput,
+            counters,
+            self._wake,
         )
         self.dispatcher = Dispatcher(
             self.queue,
@@ -242,7 +249,7 @@ class Parts:
             images=RelatedImages(admission, self.pages, freshness, clock, counters, False),
             limits=Limits(tries=3, redirects=3, max_wait_s=3600),
             listeners=_Both(self.answers, self.heard),
-            links=NoLinks(),
+            links=cast(Any, NoLinks()),
             clock=clock,
             counters=counters,
             throughput=throughput,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,7 +27,7 @@ from crawl.synthetic.web import (
 )
 from tests.phases.webs import listed, web_config
 from tests.service.events import PATIENCE_S, eventually
-from tests.service.lane_processes import fetch_segment
+from tests.service.lane_processes import fetch_segment, serve_urls
 
 pytestmark = pytest.mark.slow(seconds=40)
 
@@ -112,13 +112,11 @@ def assert_pages(answers: Iterable[Future[Finished]]) -> None:
         assert page is not None and page.code == 200
 
 
-def killed_at_work(lanes: Lanes, pages: int) -> None:
-    """Has the segment fetched in another process, which is killed after some pages of it."""
-    context = multiprocessing.get_context("spawn")
-    arguments = (lanes.directory.address, lanes.segment, lanes.config)
-    process = context.Process(target=fetch_segment, args=arguments)
+def killed_after(lanes: Lanes, requests: int, work: Callable[..., object], *given: object) -> None:
+    """Has work done in another process, which is killed after some requests of it."""
+    process = multiprocessing.get_context("spawn").Process(target=work, args=given)
     process.start()
-    enough = len(lanes.log) + pages
+    enough = len(lanes.log) + requests
     try:
         eventually(lambda: len(lanes.log) >= enough or not process.is_alive())
         assert process.is_alive()
@@ -172,7 +170,8 @@ def test_a_killed_fetch_gives_its_hosts_back(tmp_path: Path, server: WebServer) 
     lanes = Lanes(tmp_path, server, mine)
     with lanes.serving() as service:
         assert_pages(submitted(service, pages_of(server, slow, 11, 12)))
-        killed_at_work(lanes, 6)
+        address, name = lanes.directory.address, lanes.segment
+        killed_after(lanes, 6, fetch_segment, address, name, lanes.config)
         wanted = [*pages_of(server, shared, 12, 14), *pages_of(server, slow, 12, 14)]
         assert_pages(submitted(service, wanted))
         lanes.assert_polite()
@@ -191,4 +190,20 @@ def test_a_service_begins_beside_a_fetch(tmp_path: Path, server: WebServer) -> N
             assert_pages(submitted(service, pages_of(server, other, 0, 1)))
             assert batch.result(PATIENCE_S).complete
             assert_pages(waits)
+    lanes.assert_polite()
+
+
+def test_a_killed_service_leaves_its_pauses(tmp_path: Path, server: WebServer) -> None:
+    """The host that asks for long pauses may have been asked just before the death."""
+    shared, slow = server.web.hosts()[1], server.web.hosts()[3]
+    mine = [*pages_of(server, shared, 10, 13), *pages_of(server, slow, 10, 12)]
+    lanes = Lanes(tmp_path, server, mine)
+    urls = [*pages_of(server, slow, 0, 5), *pages_of(server, shared, 0, 5)]
+    killed_after(lanes, 8, serve_urls, lanes.directory.address, lanes.config, urls)
+    assert lanes.asked(slow) > 0
+    assert lanes.fetch().complete
+    lanes.assert_polite()
+    with lanes.serving() as service:
+        wanted = [*pages_of(server, shared, 14, 15), *pages_of(server, slow, 14, 15)]
+        assert_pages(submitted(service, wanted))
     lanes.assert_polite()

@@ -12,6 +12,8 @@ import pyarrow as pa
 import pytest
 
 from crawl.clock import SystemClock
+from crawl.counters import Counters
+from crawl.errors import EnvironmentFault
 from crawl.model.contents import contents_of
 from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
@@ -29,9 +31,12 @@ class Parser:
     def __init__(self) -> None:
         self.sizes: list[int] = []
         self.fault: Exception | None = None
+        self.failures = 1_000_000
+        self.tries = 0
 
     def parse_table(self, contents: pa.Table) -> ParsedBatch:
-        if self.fault is not None:
+        self.tries += 1
+        if self.fault is not None and self.tries <= self.failures:
             raise self.fault
         self.sizes.append(contents.num_rows)
         return parse_of(*(page_record(each.url, "word") for each in contents_of(contents)))
@@ -51,7 +56,7 @@ def arrivals() -> Arrivals:
 def stage(arrivals: Arrivals, parser: Any) -> Iterator[ParseStage]:
     nobody_waits: Any = SimpleNamespace(find=lambda urls: {})
     made = ParseStage(
-        arrivals, RecordParser(parser, nobody_waits, nobody_waits, 1000), SystemClock()
+        arrivals, RecordParser(parser, nobody_waits, nobody_waits, 1000, Counters()), SystemClock()
     )
     yield made
     made.abandon()
@@ -130,6 +135,16 @@ def test_a_parser_that_cannot_be_started_ends_it(
     with pytest.raises(OSError, match="no process"):
         stage.run()
     assert stage.has_ended and stage.take(LONG_S).is_empty
+
+
+def test_a_parser_that_is_killed_as_it_starts_is_started_again(
+    arrivals: Arrivals, stage: ParseStage, parser: Parser
+) -> None:
+    parser.fault, parser.failures = EnvironmentFault("it cannot be started"), 2
+    arrivals.add(page_record("http://a.test/", "word"))
+    started(stage)
+    assert list(stage.take(LONG_S).parsed) == ["http://a.test/"]
+    assert parser.tries == 3
 
 
 def test_abandoned_it_ends_with_pages_that_nobody_takes(

@@ -36,6 +36,7 @@ _JSON = {"Content-Type": "application/json"}
 _LINES = {"Accept": "application/x-ndjson"}
 _LINES_DECODER = msgspec.json.Decoder(dict[str, Any])
 _FIRST_PAGES = 20
+_NO_INDEX = "no_index"
 
 
 class Ask(Protocol):
@@ -80,7 +81,13 @@ async def search(ask: Ask, given: SearchArguments, nonce: Nonce) -> ToolResult:
     }
     words = [given.query, *(f"{name}:{value}" for name, value in filters.items() if value)]
     asked = {"q": " ".join(words), "limit": given.limit, "offset": given.offset}
-    return search_result(await ask(_get("/v1/search?" + urlencode(asked))), nonce())
+    try:
+        answer = await ask(_get("/v1/search?" + urlencode(asked)))
+    except ServiceFault as fault:
+        if fault.code != _NO_INDEX:
+            raise
+        answer = {}  # of a crawl that has just begun: nothing is found, and nothing is wrong
+    return search_result(answer, nonce())
 
 
 async def crawl_site(ask: Ask, given: CrawlSiteArguments, nonce: Nonce) -> ToolResult:

@@ -21,8 +21,10 @@ class TestContract(ParseFilterContract):
         return [(a_page(MARKUP), PARSE), (a_page("", "application/pdf"), PARSE)]
 
 
-def made(page: Page, parse: Parse = PARSE, **settings: object) -> str | None:
-    config = Config.of({f"markdown.{name}": value for name, value in settings.items()})
+def made(
+    page: Page, parse: Parse = PARSE, *, every_page: bool = True, size: int = 1000
+) -> str | None:
+    config = Config.of({"markdown.every.page": every_page, "markdown.size": size})
     return MarkdownParseFilter(config).filter(page, parse).metadata.get(MARKDOWN_KEY)
 
 
@@ -38,9 +40,9 @@ def test_of_what_is_no_html_it_is_the_text() -> None:
 
 def test_it_is_made_of_the_pages_that_are_wanted() -> None:
     page = a_page(MARKUP)
-    assert made(page, **{"every.page": False}) is None
+    assert made(page, every_page=False) is None
     content = Content(URL, page.body, metadata={MARKDOWN_KEY: "wanted"})
-    assert made(Page(content, "text/html"), **{"every.page": False})
+    assert made(Page(content, "text/html"), every_page=False)
     assert made(page, size=0) is None
     assert made(page, replace(PARSE, url=f"{URL}#inside")) is None
 

@@ -15,7 +15,7 @@ from typing import Any
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.declared import load_declared
-from crawl.service.api.app import ServedCrawl
+from crawl.service.served_crawl import ServedCrawl
 from crawl.service.serving import listening, served
 from crawl.storage.crawl_dir import CrawlDir
 

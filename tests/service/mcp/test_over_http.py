@@ -18,7 +18,7 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from crawl.service.mcp.own_service import OwnService
+from crawl.service.own_service import OwnService
 from crawl.service.quota import Quota
 from crawl.service.scope import Scope
 from tests.service.mcp.loopback_web import HIDDEN, serving

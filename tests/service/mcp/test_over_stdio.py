@@ -65,7 +65,7 @@ def test_the_package_s_own_client_uses_each_tool(tmp_path: Path, site: str) -> N
             ]
 
     results = asyncio.run(use())
-    assert not any(each.is_error for each in results)
+    assert [each.structured_content for each in results if each.is_error] == []
     assert results[1].structured_content["page"]["title"] == "Clocks stdio"
     assert results[2].structured_content["pages"][0]["code"] == 200
     assert results[4].structured_content["pages"][0]["url"] == url

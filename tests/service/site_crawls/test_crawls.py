@@ -1,7 +1,8 @@
 from __future__ import annotations
 
+import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,15 @@ pytestmark = pytest.mark.slow(seconds=30)
 def site(tmp_path: Path) -> Iterator[Site]:
     with crawled_site(tmp_path) as crawled:
         yield crawled
+
+
+def held_until(may_end: threading.Event) -> Callable[[socket.socket], None]:
+    """An answer that does not come before the event, and is none."""
+
+    def answer(connection: socket.socket) -> None:
+        may_end.wait(120)
+
+    return answer
 
 
 def test_every_page_of_the_site_comes_once(site: Site) -> None:
@@ -139,7 +149,7 @@ def test_a_cancelled_crawl_asks_no_more(site: Site) -> None:
     site.page("/", *(f"/{number}" for number in range(50)))
     may_end = threading.Event()
     for number in range(50):
-        site.server.answers[f"/{number}"] = lambda connection: may_end.wait(120) and None
+        site.server.answers[f"/{number}"] = held_until(may_end)
     crawl = site.service.crawls.start(CrawlWish(seeds=(site.url("/"),)))
     assert site.service.crawls.wait(crawl.id, 0, 120.0)
     assert site.service.crawls.cancel(crawl.id)
@@ -180,7 +190,7 @@ def test_a_site_that_is_larger_than_the_queue_comes_whole(tmp_path: Path) -> Non
 def test_a_crawl_ends_when_its_time_is_up(site: Site) -> None:
     may_end = threading.Event()
     site.page("/", "/a")
-    site.server.answers["/a"] = lambda connection: may_end.wait(120) and None
+    site.server.answers["/a"] = held_until(may_end)
     started = site.service.crawls.start(
         CrawlWish(seeds=(site.url("/"),), limits=CrawlLimits(seconds=0.5))
     )

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from crawl.clock import SystemClock
 from crawl.declared import load_declared
-from crawl.service.api.app import ServedCrawl
+from crawl.service.served_crawl import ServedCrawl
 from crawl.service.serving import listening, served
 from crawl.storage.crawl_dir import CrawlDir
 from tests.free_port import LOOPBACK

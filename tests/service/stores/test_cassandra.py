@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from crawl.testing.store_contract import StoreContract
 from tests.free_port import LOOPBACK, free_port
 from tests.service.stores.dying_store import wait_until
 from tests.service.stores.real_cassandra import RealCassandra
+from tests.service.stores.real_redis import make_certificate
 
 pytestmark = [pytest.mark.cluster, pytest.mark.slow(seconds=280)]
 
@@ -149,3 +151,13 @@ def test_a_server_that_is_not_there_is_named_without_password() -> None:
     with pytest.raises(StorageError, match=rf"cassandra://\*\*\*@{LOOPBACK}:") as caught:
         open_store(url, SystemClock())
     assert "swordfish" not in str(caught.value)
+
+
+def test_a_file_of_authorities_is_for_tls(tmp_path: Path) -> None:
+    authority = make_certificate(tmp_path)
+    for url, message in {
+        f"cassandra://h/k?ca={authority}": "ca is for TLS: add tls=yes",
+        f"cassandra://h/k?tls=yes&ca={tmp_path}/missing.pem": "missing.pem.*No such file",
+    }.items():
+        with pytest.raises(UsageError, match=message):
+            open_store(url, SystemClock())

@@ -23,7 +23,7 @@ from typing import Any
 
 import tests.no_power_cut  # noqa: F401 - by being loaded
 from crawl.errors import StorageError
-from crawl.service.live_search import LiveSearch
+from crawl.search.writer import EmbeddedIndexWriter
 from crawl.service.queues import embedded
 from crawl.service.stores.lmdb import LmdbStore
 from crawl.service.stores.store import Row, Space
@@ -97,17 +97,14 @@ def _watch_store(moment: Moment) -> None:
 
 
 def _watch_search(moment: Moment) -> None:
-    commit = LiveSearch.commit
+    commit = EmbeddedIndexWriter.commit
 
-    def watched(self: LiveSearch) -> None:
-        is_due = bool(self._uncommitted)
-        if is_due:
-            moment.comes("search", "commit", "before")
+    def watched(self: EmbeddedIndexWriter) -> None:
+        moment.comes("search", "commit", "before")
         commit(self)
-        if is_due:
-            moment.comes("search", "commit", "after")
+        moment.comes("search", "commit", "after")
 
-    LiveSearch.commit = watched  # type: ignore[method-assign]
+    EmbeddedIndexWriter.commit = watched  # type: ignore[method-assign]
 
 
 def _watch_folders(moment: Moment) -> None:
@@ -125,4 +122,4 @@ if __name__ == "__main__":
 
     watch(Moment(sys.argv[1]))
     del sys.argv[1]
-    sys.exit(main())
+    main()

@@ -121,6 +121,7 @@ class Hosts:
 
 class _Server(ThreadingHTTPServer):
     daemon_threads = True
+    server_name = ""
     request_queue_size = 512
 
     def handle_error(self, request: Any, client_address: Any) -> None:
@@ -137,7 +138,8 @@ def hosts(count: int) -> Iterator[Hosts]:
 
         def do_GET(self) -> None:
             began = monotonic()
-            host = str(self.server.server_address[0])
+            assert isinstance(self.server, _Server)
+            host = self.server.server_name
             status, headers, body = web.answer(host, self.path)
             # before it is sent: whoever reads it must not ask again before we have noted it
             web.note(Asked(host, self.path, began, monotonic()))
@@ -151,9 +153,10 @@ def hosts(count: int) -> Iterator[Hosts]:
         def log_message(self, format: str, *args: object) -> None: ...
 
     servers = [_Server((f"127.0.0.{2 + number}", 0), Handler) for number in range(count)]
-    for server in servers:
+    for number, server in enumerate(servers):
+        server.server_name = f"127.0.0.{2 + number}"
         threading.Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
-        web.origins.append(f"http://{server.server_address[0]}:{server.server_port}")
+        web.origins.append(f"http://{server.server_name}:{server.server_port}")
     try:
         yield web
     finally:

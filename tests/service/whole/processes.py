@@ -139,7 +139,7 @@ children = _children
 
 @contextmanager
 def serving(
-    directory: Path, *, dies: str = "", wait: bool = True, **options: str
+    directory: Path, *, dies: str = "", wait: bool = True, **options: Any
 ) -> Iterator[Serving]:
     """The service over a crawl; killed after the block, if it has not ended. With `dies` it kills
     itself at a moment (dying.py). Dots of options are double underscores."""

@@ -7,6 +7,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
+from typing import Any
 
 import pytest
 
@@ -23,8 +24,14 @@ MOST_GROWTH = 150 << 20
 
 @pytest.mark.slow(seconds=60)
 def test_a_flood_is_refused_and_what_was_taken_on_ends(tmp_path: Path) -> None:
-    bounds = {"service__queue__normal": str(ROOM), "service__queue__host": str(ROOM)}
-    quick = {"fetcher__server__delay": "0.02", "fetcher__server__min__delay": "0.02"}
+    bounds: dict[str, Any] = {
+        "service__queue__normal": str(ROOM),
+        "service__queue__host": str(ROOM),
+    }
+    quick: dict[str, Any] = {
+        "fetcher__server__delay": "0.02",
+        "fetcher__server__min__delay": "0.02",
+    }
     with hosts(6) as web, serving(tmp_path, **bounds, **quick) as service:
         (first,) = service.submit([web.url(0, "/p/first")])
         service.wait_for_ends([first])
@@ -75,7 +82,7 @@ def test_a_flood_is_refused_and_what_was_taken_on_ends(tmp_path: Path) -> None:
 def test_many_of_one_host_do_not_delay_the_others(tmp_path: Path) -> None:
     """While thousands wait for a host at its pace, each of another is fetched before the host
     was asked for a few more: by order, as clocks say more of the machine."""
-    slow = {"fetcher__server__delay": "1", "fetcher__server__min__delay": "1"}
+    slow: dict[str, Any] = {"fetcher__server__delay": "1", "fetcher__server__min__delay": "1"}
     with hosts(8) as web, serving(tmp_path, **slow) as service:
         host = web.origins[0]
         for at in range(0, 5000, 1000):

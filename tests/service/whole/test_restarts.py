@@ -7,6 +7,7 @@ import signal
 from itertools import pairwise
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.service.whole.hosts import Asked, Hosts, hosts
 from tests.service.whole.processes import serving
 
 TOLERANCE_S = 0.02
-DELAY = {"fetcher__server__delay": "3", "fetcher__server__min__delay": "3"}
+DELAY: dict[str, Any] = {"fetcher__server__delay": "3", "fetcher__server__min__delay": "3"}
 
 
 def _to(web: Hosts, number: int) -> list[Asked]:
@@ -96,7 +97,7 @@ def test_a_crawl_delay_holds_across_a_kill(tmp_path: Path) -> None:
 
 @pytest.mark.slow(seconds=30)
 def test_who_was_stopped_for_a_while_asks_nobody_out_of_turn(tmp_path: Path) -> None:
-    short = {"fetcher__server__delay": "0.5", "fetcher__server__min__delay": "0.5"}
+    short: dict[str, Any] = {"fetcher__server__delay": "0.5", "fetcher__server__min__delay": "0.5"}
     with hosts(4) as web, serving(tmp_path, **short) as service:
         jobs = service.submit([web.url(host, f"/p/{n}") for n in range(8) for host in range(4)])
         for stop in range(3):

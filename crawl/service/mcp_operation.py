@@ -121,7 +121,7 @@ def _serve_stdio(work: Work, options: MCPOptions) -> None:
 def _serve_http(work: Work, options: MCPOptions, port: int) -> Iterator[Tools]:
     import threading
 
-    from crawl.service.mcp.own_service import own_service
+    from crawl.service.own_service import own_service
 
     is_asked = threading.Event()
     with work.stopping(is_asked.set), ExitStack() as stack:
@@ -167,8 +167,8 @@ def _reach(work: Work, options: MCPOptions) -> Reach:
     from contextlib import contextmanager
 
     from crawl.service.announcement import announcement_of
-    from crawl.service.mcp.own_service import own_service
     from crawl.service.mcp.reaching import Reach
+    from crawl.service.own_service import own_service
     from crawl.service.place import folder_of
 
     key = os.environ.get(KEY_VARIABLE)

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from crawl.operations.work import Work
 from crawl.service.access import check_bind
 from crawl.service.announcement import address_of, announced
-from crawl.service.api.app import ServedCrawl
 from crawl.service.lane_settings import check_settings
+from crawl.service.served_crawl import ServedCrawl
 from crawl.service.serving import listening, served
 
 _GRACE_S = 1
