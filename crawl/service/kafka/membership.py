@@ -29,6 +29,7 @@ _BATCH = 500
 _POLL_S = 0.05
 _ASK_S = 5.0
 """For an answer of a broker."""
+_PROBE_S = 2.0
 _CARE_S = 1.0
 _RENEWALS = 12
 """Of the lease, in a session."""
@@ -257,6 +258,8 @@ class Membership:
             return False
         offsets = [self._place(partition, offset) for partition, offset in positions.items()]
         try:
+            # a commit that is waited for has no bound of its own: first whether anybody answers
+            self._consumer.committed(offsets[:1], timeout=_PROBE_S)
             done = self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             _log.info("jobs may be done twice: %s", self._kafka.line(error))

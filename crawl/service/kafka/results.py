@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.1
 _COMMIT_S = 0.5
+_PROBE_S = 2.0
 _MAX_PAUSES = 10_000
 GROUP = "lookup"
 
@@ -170,6 +171,8 @@ class ResultArrivals(Arrivals):
         offsets = [TopicPartition(topic, *place) for place in changed.items()]
         try:
             if is_last:
+                # it has no bound of its own: first whether anybody answers
+                self._consumer.committed(offsets[:1], timeout=_PROBE_S)
                 self._consumer.commit(offsets=offsets, asynchronous=False)
             else:
                 self._consumer.commit(offsets=offsets, asynchronous=True)
