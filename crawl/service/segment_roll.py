@@ -20,7 +20,12 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.parsing.document import ParsedBatch
 from crawl.service.background import Background
-from crawl.service.segment_writer import ParseTable, SegmentWriter, unpublished
+from crawl.service.segment_writer import (
+    ParseTable,
+    SegmentWriter,
+    let_go_of_published,
+    unpublished,
+)
 from crawl.service.settings import SEGMENT_BYTES, SEGMENT_SECONDS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import SERVICE_END
@@ -63,6 +68,7 @@ class SegmentRoll:
     def recover(self) -> dict[str, int]:
         """Publishes what a service that died has left; the URLs that it had answers for, with the
         moments of those."""
+        let_go_of_published(self._crawl_dir, self._config, self._clock)
         answered = self._recover(unpublished(self._crawl_dir))
         self._background.wait()
         return answered

@@ -10,6 +10,7 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.errors import Locked
+from crawl.fetcher.output.journal import JOURNAL
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
@@ -21,11 +22,12 @@ from crawl.rounds.steps import Stage
 from crawl.service.segment_roll import SegmentRoll
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.lock import LOCK_NAME
 from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE_TEXT, is_of_service
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.fetched import parse_rows, stray_files
-from tests.phases.killed import moments, run_killed, writes_of
+from tests.phases.killed import At, moments, run_killed, writes_of
 from tests.phases.made import records_of
 from tests.phases.webs import contents, fetched
 from tests.service.events import eventually
@@ -59,6 +61,10 @@ def assert_whole(directory: CrawlDir, told: Path) -> None:
         assert set(contents(directory, name)) == pages
         assert {row["url"] for row in parse_rows(segment, PARSE_TEXT)} == pages
         assert stray_files(segment) == []
+        assert not segment.folder.exists(LOCK_NAME)
+        assert not segment.folder.child(JOURNAL).names()
+    checked = check(directory)
+    assert (checked.faults, checked.leftovers) == ([], [])
     assert set(wanted) <= set(found)
     if not found:
         return
@@ -182,6 +188,21 @@ def test_a_damaged_chunk_is_told(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: file.bytes // 2])
     faults = check(directory).faults
     assert [fault.path for fault in faults] == [f"segments/{name}/content/{file.path}"]
+
+
+@pytest.mark.parametrize(
+    "moment",
+    [
+        At("write", f"{GENERATE}/manifest.json.copy"),
+        At("write", f"{GENERATE}/manifest.json"),
+        At("delete", JOURNAL + "*"),
+    ],
+)
+def test_what_the_death_after_a_publication_leaves_is_tidied_up(tmp_path: Path, moment: At) -> None:
+    directory, told = CrawlDir(str(tmp_path / "c")), tmp_path / "told"
+    assert run_killed(fill, directory.address, str(told), at=moment)
+    recover(directory.address)
+    assert_whole(directory, told)
 
 
 def test_processes_that_share_a_crawl_leave_each_others_segments_alone(tmp_path: Path) -> None:

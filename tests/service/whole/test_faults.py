@@ -11,7 +11,7 @@ import pytest
 
 from crawl.errors import CrawlError, Locked
 from tests.service.whole.hosts import hosts
-from tests.service.whole.processes import Serving, children, serving
+from tests.service.whole.processes import PARSER, Serving, children, serving
 
 
 def _ended_with_one_line(service: Serving, code: int = CrawlError.exit_code) -> str:
@@ -107,7 +107,7 @@ def test_a_parser_that_is_killed_is_started_anew(tmp_path: Path) -> None:
         jobs = service.submit([web.url(host, f"/p/{n}") for n in range(6) for host in range(6)])
         for turn in range(3):
             web.wait_for_pages(6 + 6 * turn)
-            for child in children(service.process.pid):
+            for child in children(service.process.pid, PARSER):
                 with suppress(ProcessLookupError):
                     os.kill(child, signal.SIGKILL)
         ended = service.wait_for_ends(list(jobs))
@@ -123,7 +123,7 @@ def test_a_parser_that_hangs_is_ended(tmp_path: Path) -> None:
     with hosts(3) as web, serving(tmp_path, parser__timeout="2") as service:
         first = service.submit([web.url(0, "/p/first")])
         service.wait_for_ends(list(first))
-        (parser,) = children(service.process.pid)
+        (parser,) = children(service.process.pid, PARSER)
         os.kill(parser, signal.SIGSTOP)
         jobs = service.submit([web.url(host, "/p/1") for host in range(3)])
         ended = service.wait_for_ends(list(jobs))
@@ -135,9 +135,9 @@ def test_a_parser_that_hangs_is_ended(tmp_path: Path) -> None:
 @pytest.mark.slow(seconds=20)
 def test_the_first_page_finds_the_parser_ready(tmp_path: Path) -> None:
     with hosts(1) as web, serving(tmp_path) as service:
-        before = children(service.process.pid)
+        before = children(service.process.pid, PARSER)
         assert len(before) == 1, "it runs before anybody asks"
         answer = service.ask("/v1/fetch?wait=60s", {"url": web.url(0, "/p/1")})
         assert answer.value["title"] == "Page 1"
-        assert children(service.process.pid) == before
+        assert children(service.process.pid, PARSER) == before
         assert service.stop() == 0
