@@ -16,7 +16,8 @@ from crawl.service.events import (
     next_epoch,
     parse_event_id,
 )
-from tests.service.stores_in_memory import MemoryStore, SetClock
+from crawl.service.stores.memory import MemoryStore
+from crawl.testing.clock import ManualClock
 
 
 async def heard(listener: Listener, count: int) -> list[str | int | None]:
@@ -194,11 +195,12 @@ def test_not_more_listeners_than_allowed() -> None:
 
 
 def test_ids_grow_over_restarts_whatever_the_clock_says() -> None:
-    store, clock = MemoryStore(), SetClock(1_000)
+    clock = ManualClock(1_000)
+    store = MemoryStore(clock)
     first = next_epoch(store, clock)
-    clock.ms = 500
+    clock.advance(-0.5)
     second = next_epoch(store, clock)
-    clock.ms = 5_000
+    clock.advance(4.5)
     assert 1_000 == first < second < next_epoch(store, clock) == 5_000
     assert EventId(first, 999) < EventId(second, 1)
 
