@@ -234,3 +234,22 @@ def test_a_gap_is_told_once() -> None:
         assert await heard(listener, 2) == ["1", "2"]
 
     asyncio.run(run())
+
+
+def test_what_has_come_already_is_taken_at_once_but_not_over_a_gap() -> None:
+    async def run() -> None:
+        bus = EventBus(1, buffer=3)
+        listener = bus.listen()
+        for number in range(3):
+            bus.publish("finished", str(number))
+        assert await heard(listener, 1) == ["0"]
+        assert [event.data for event in listener.take(1)] == ["1"]
+        assert [event.data for event in listener.take(10)] == ["2"]
+        assert listener.take(10) == []
+        for number in range(5):
+            bus.publish("finished", str(number))
+        assert listener.take(10) == [], "two are missing before them"
+        assert await heard(listener, 2) == [2, "2"]
+        assert [event.data for event in listener.take(10)] == ["3", "4"]
+
+    asyncio.run(run())

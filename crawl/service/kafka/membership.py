@@ -29,6 +29,7 @@ _BATCH = 500
 _POLL_S = 0.05
 _ASK_S = 5.0
 """For an answer of a broker."""
+_CARE_S = 1.0
 _RENEWALS = 12
 """Of the lease, in a session."""
 
@@ -115,7 +116,7 @@ class Membership:
                 self._hold_back()
                 if self._clock.monotonic() >= self._care_at:
                     self._owner.care()
-                    self._care_at = self._clock.monotonic() + 0.5
+                    self._care_at = self._clock.monotonic() + _CARE_S
         finally:
             self._consumer.close()
 
@@ -196,7 +197,7 @@ class Membership:
         self._open_at = now + 1.0
         try:
             firsts = self._firsts(sorted(self._unopened))
-            inherited = read_inheritance(self._kafka, sorted(self._unopened))
+            inherited = read_inheritance(self._kafka, self._clock, sorted(self._unopened))
             for partition in sorted(self._unopened):
                 left, mark = inherited[partition], secrets.token_hex(8)
                 self._owner.begin(partition, firsts[partition], left, mark)

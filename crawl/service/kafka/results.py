@@ -140,10 +140,11 @@ class ResultArrivals(Arrivals):
         place = message.partition() or 0, message.offset() or 0
         with self._reading:
             self._open.setdefault(result.url, deque()).append(place)
-            self._pauses[result.host] = self._clock.monotonic() + result.pause_s
-            self._pauses.move_to_end(result.host)
-            while len(self._pauses) > _MAX_PAUSES:
-                self._pauses.popitem(last=False)
+            if result.pause_s > 0:
+                self._pauses[result.host] = self._clock.monotonic() + result.pause_s
+                self._pauses.move_to_end(result.host)
+                while len(self._pauses) > _MAX_PAUSES:
+                    self._pauses.popitem(last=False)
 
     def _unreadable(self, message: Message, error: ValueError) -> str:
         place = f"{message.topic()}/{message.partition()}/{message.offset()}"
