@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 
 import pytest
 
@@ -27,7 +28,7 @@ def test_who_gives_what_is_small_never_waits() -> None:
     background = Background("test")
     background.do(lambda: done.append(int(may_go.wait(LONG_S))))
     for number in range(2, 50):
-        background.do(lambda number=number: done.append(number), MAX_HELD_BYTES // 50)
+        background.do(partial(done.append, number), MAX_HELD_BYTES // 50)
     assert done == []
     may_go.set()
     background.close()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -45,6 +44,12 @@ from tests.service.rolling import (
     roll_of,
 )
 
+_IN_CRAWLDB = {
+    Status.FETCH_SUCCESS: Status.DB_FETCHED,
+    Status.FETCH_GONE: Status.DB_GONE,
+    Status.FETCH_RETRY: Status.DB_UNFETCHED,
+}
+"""What updatedb makes of a URL whose last answer was such a one."""
 A, B, C, D = (f"http://{host}.org/" for host in "abcd")
 
 
@@ -87,16 +92,18 @@ def assert_whole(directory: CrawlDir, told: Path) -> None:
     """All that was stored is in published segments, parsed, and the CrawlDb takes it."""
     wanted = told.read_text().split() if told.exists() else []
     assert directory.segments.open_of_service() == []
-    found: Counter[str] = Counter()
+    found: dict[str, Status] = {}
     for name in names(directory):
-        found.update(url for url, _ in fetched(directory, name))
+        found.update((url, datum.status) for url, datum in fetched(directory, name))
     assert_published_whole(directory)
     assert set(wanted) <= set(found)
     if not found:
         return
     updatedb.run(InProcess(), directory, CONFIG, UpdateDbOptions(), SystemClock())
     statuses = {url: record.status for url, record in records_of(directory).items()}
-    for url in found:
+    for url, last in found.items():
+        assert statuses[url] is _IN_CRAWLDB[last]
+    for url in wanted:
         is_refused = url.startswith("http://h0.")
         assert statuses[url] is (Status.DB_GONE if is_refused else Status.DB_FETCHED)
 
