@@ -10,11 +10,14 @@ from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.interfaces.urlnormalizer import Scope
 from crawl.net.addresses import AddressPolicy
 from crawl.service.decide import Checked
+from crawl.service.settings import QUERIES
 from crawl.urls.parse import resolve
 from crawl.urls.servers import server_of
 
 MAX_URL = 4096
 """Characters of a URL that is looked at; whoever has a longer one has a fault or is one."""
+_REGEX_QUERIES = "urlfilter.regex.queries"
+"""Of the plugin regex (crawl/plugins/urlfilter/regex.py)."""
 _SCHEMES = ("http", "https")
 
 
@@ -31,9 +34,12 @@ class Admission:
 
     @classmethod
     def of(cls, config: Config, counters: Counters) -> Admission:
+        rules = config
+        if config[QUERIES]:
+            rules = config.with_values({_REGEX_QUERIES: True}, QUERIES.name)
         return cls(
             NormalizerChain.from_config(config, Scope.FETCHER),
-            FilterChain.from_config(config),
+            FilterChain.from_config(rules),
             AddressPolicy.of(config),
             counters,
         )

@@ -130,6 +130,14 @@ class Listener:
                 self._arrival.clear()
             await self._arrival.wait()
 
+    def take(self, most: int) -> list[Event]:
+        """What has come already, behind what `next` gave; nothing where something is missing
+        before it, which `next` tells."""
+        with self._lock:
+            if self._has_unknown_gap or self._missed:
+                return []
+            return [self._waiting.popleft() for _ in range(min(most, len(self._waiting)))]
+
     def close(self) -> None:
         """Hears no more: what has come already is still told. May be called by any thread."""
         self._detach(self)

@@ -53,7 +53,7 @@ class Served:
 
 
 def run(work: Work, options: ServeOptions) -> Iterator[Served]:
-    from crawl.service.serving import listening, require_server, served
+    from crawl.service.serving import bound, listen, require_server, served
 
     require_server()
     import threading
@@ -65,16 +65,22 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
 
     check_settings(work.config)
     is_asked = threading.Event()
-    crawl = serving(options.role, work.directory, work.config, work.clock, options.host)
+    # before anything is made in the crawl's folder, and nobody is answered before all is checked
+    listener = bound(options.host, options.port)
     is_bare = options.role is Role.FETCH
-    listener = None
+    try:
+        crawl = serving(options.role, work.directory, work.config, work.clock, options.host)
+    except BaseException:
+        listener.close()
+        raise
     try:
         if not is_bare:  # it says how it is, and does nothing for anybody
             check_bind(options.host, has_keys=crawl.has_keys)
-        listener = listening(options.host, options.port)
-    finally:
-        if listener is None:
-            crawl.service.close()
+        listen(listener, options.host, options.port)
+    except BaseException:
+        listener.close()
+        crawl.service.close()
+        raise
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     with (

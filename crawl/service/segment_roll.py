@@ -25,8 +25,13 @@ from crawl.model.hosts import HostTrouble
 from crawl.parsing.document import ParsedBatch
 from crawl.service.answer_group import AnswerGroup
 from crawl.service.background import Background
-from crawl.service.segment_leftovers import tidy_published
-from crawl.service.segment_writer import ParseTable, SegmentWriter, TakeRecovered, unpublished
+from crawl.service.segment_writer import (
+    ParseTable,
+    SegmentWriter,
+    TakeRecovered,
+    let_go_of_published,
+    unpublished,
+)
 from crawl.service.settings import SEGMENT_BYTES, SEGMENT_SECONDS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import SERVICE_END
@@ -78,7 +83,7 @@ class SegmentRoll:
         """Publishes what a service that died has left. `take` is told of answers that it had noted,
         which may not have come farther; whoever does not care has those asked for again of which
         the store knows nothing."""
-        tidy_published(self._crawl_dir, self._config, self._clock)
+        let_go_of_published(self._crawl_dir, self._config, self._clock)
         self._recover(unpublished(self._crawl_dir), take)
         self._background.wait()
 

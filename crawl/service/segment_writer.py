@@ -23,10 +23,11 @@ import pyarrow as pa
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
+from crawl.errors import Locked
 from crawl.fetcher.output import part_end
 from crawl.fetcher.output.batch import Batch, KeptForParse, PackedBatch
 from crawl.fetcher.output.chunk_files import ChunkFiles
-from crawl.fetcher.output.journal import Journal
+from crawl.fetcher.output.journal import JOURNAL, Journal
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.hosts import HostTrouble
 from crawl.model.report import Report
@@ -281,3 +282,16 @@ def _without(contents: pa.Table, parsed: Mapping[str, ParsedBatch]) -> pa.Table:
 def unpublished(crawl_dir: CrawlDir) -> list[str]:
     """The segments that a service left open, oldest first."""
     return [segment.name for segment in crawl_dir.segments.open_of_service()]
+
+
+def let_go_of_published(crawl_dir: CrawlDir, config: Config, clock: Clock) -> None:
+    """Tidies segments up whose service died after it had published them, and before it had made the
+    copy of what says so, deleted the journal or let go of the lock."""
+    for segment in crawl_dir.segments.held_of_service():
+        try:
+            with locked(segment.folder, "serve", config, clock) as lock:
+                held = segment.held_by(lock)
+                held.manifest_file(GENERATE).heal()
+                held.folder.delete(JOURNAL)
+        except Locked:
+            continue  # another process has it, and is not done

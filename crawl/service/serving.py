@@ -32,6 +32,13 @@ def require_server() -> None:
 
 def listening(host: str, port: int) -> socket.socket:
     """A socket that listens; UsageError where the address cannot be had."""
+    opened = bound(host, port)
+    listen(opened, host, port)
+    return opened
+
+
+def bound(host: str, port: int) -> socket.socket:
+    """A socket that has an address, and nobody can reach yet; UsageError where it cannot be had."""
     name = host.strip("[]")
     try:
         family = socket.getaddrinfo(name, port, type=socket.SOCK_STREAM)[0][0]
@@ -39,13 +46,25 @@ def listening(host: str, port: int) -> socket.socket:
         try:
             opened.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
             opened.bind((name, port))
-            opened.listen(_BACKLOG)
         except OSError:
             opened.close()
             raise
     except OSError as error:
-        raise UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}") from error
+        raise _not_to_be_had(host, port, error) from error
     return opened
+
+
+def listen(opened: socket.socket, host: str, port: int) -> None:
+    """Has a socket listen; UsageError, and it is closed, where another was faster."""
+    try:
+        opened.listen(_BACKLOG)
+    except OSError as error:
+        opened.close()
+        raise _not_to_be_had(host, port, error) from error
+
+
+def _not_to_be_had(host: str, port: int, error: OSError) -> UsageError:
+    return UsageError(f"cannot listen on {host}:{port}: {error.strerror or error}")
 
 
 @contextmanager

@@ -81,6 +81,12 @@ REDIRECTS = integer(
     minimum=0,
     maximum=50,
 )
+QUERIES = boolean(
+    "service.queries",
+    True,
+    "Take URLs with a query that somebody asks for, which the usual rules of urlfilter.regex leave"
+    " out; links that are found on pages are under those rules as ever.",
+)
 RELATED_IMAGES = boolean(
     "service.related.images",
     False,

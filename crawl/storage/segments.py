@@ -25,7 +25,7 @@ from crawl.model import tables
 from crawl.model.report import Report
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
-from crawl.storage.lock import Lock
+from crawl.storage.lock import LOCK_NAME, Lock
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
 from crawl.storage.snapshot import MANIFEST, REPORT
@@ -230,6 +230,16 @@ class Segments:
         """The segments that a service fills, or has left open when it died, oldest first."""
         segments = map(self.segment, filter(is_of_service, self.folder.names()))
         return [segment for segment in segments if self._is_open(segment)]
+
+    def held_of_service(self) -> list[Segment]:
+        """The segments of a service that are published and yet locked: whoever published them is
+        about to let go of them, or died before it had."""
+        segments = map(self.segment, filter(is_of_service, self.folder.names()))
+        return [
+            segment
+            for segment in segments
+            if segment.folder.exists(LOCK_NAME) and not self._is_open(segment)
+        ]
 
     def _is_open(self, segment: Segment) -> bool:
         try:

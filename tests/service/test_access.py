@@ -21,13 +21,16 @@ from crawl.service.access import (
 from crawl.service.keys import KeyRing
 from crawl.service.quota import Quota, QuotaAnswer, QuotaReason
 from crawl.service.scope import Scope
-from tests.service.stores_in_memory import MemoryStore, SetClock
+from crawl.service.stores.memory import MemoryStore
+from crawl.testing.clock import ManualClock
+from crawl.testing.store_contract import NOW_MS
 
 _NUMBERS = count(1)
+_CLOCK = ManualClock(NOW_MS)
 KEYS = KeyRing(
     # the same in every process, as they are parameters of tests
-    MemoryStore(),
-    SetClock(),
+    MemoryStore(_CLOCK),
+    _CLOCK,
     random=lambda size: f"{next(_NUMBERS):0{2 * size}x}",
 )
 MADE = KEYS.make("reader", [Scope.LOOKUP])

@@ -128,6 +128,7 @@ def test_a_port_that_is_taken_is_one_line(call: Caller, tmp_path: Path) -> None:
         answer = call("serve", tmp_path / "web", "--port", port, *BOT)
     assert answer.code == 2
     assert f"cannot listen on {LOOPBACK}:{port}: Address already in use" in answer.err
+    assert not (tmp_path / "web" / "service").exists()
 
 
 def test_who_lacks_the_extra_is_told_its_name(call: Caller, tmp_path: Path) -> None:

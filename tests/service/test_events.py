@@ -16,7 +16,8 @@ from crawl.service.events import (
     next_epoch,
     parse_event_id,
 )
-from tests.service.stores_in_memory import MemoryStore, SetClock
+from crawl.service.stores.memory import MemoryStore
+from crawl.testing.clock import ManualClock
 
 
 async def heard(listener: Listener, count: int) -> list[str | int | None]:
@@ -194,11 +195,12 @@ def test_not_more_listeners_than_allowed() -> None:
 
 
 def test_ids_grow_over_restarts_whatever_the_clock_says() -> None:
-    store, clock = MemoryStore(), SetClock(1_000)
+    clock = ManualClock(1_000)
+    store = MemoryStore(clock)
     first = next_epoch(store, clock)
-    clock.ms = 500
+    clock.advance(-0.5)
     second = next_epoch(store, clock)
-    clock.ms = 5_000
+    clock.advance(4.5)
     assert 1_000 == first < second < next_epoch(store, clock) == 5_000
     assert EventId(first, 999) < EventId(second, 1)
 
@@ -232,5 +234,24 @@ def test_a_gap_is_told_once() -> None:
             bus.publish("finished", str(number))
         assert await listener.next() == Lagged(1)
         assert await heard(listener, 2) == ["1", "2"]
+
+    asyncio.run(run())
+
+
+def test_what_has_come_already_is_taken_at_once_but_not_over_a_gap() -> None:
+    async def run() -> None:
+        bus = EventBus(1, buffer=3)
+        listener = bus.listen()
+        for number in range(3):
+            bus.publish("finished", str(number))
+        assert await heard(listener, 1) == ["0"]
+        assert [event.data for event in listener.take(1)] == ["1"]
+        assert [event.data for event in listener.take(10)] == ["2"]
+        assert listener.take(10) == []
+        for number in range(5):
+            bus.publish("finished", str(number))
+        assert listener.take(10) == [], "two are missing before them"
+        assert await heard(listener, 2) == [2, "2"]
+        assert [event.data for event in listener.take(10)] == ["3", "4"]
 
     asyncio.run(run())

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from crawl.model.status import Status
-from crawl.service.finisher import MAX_BATCH
+from crawl.service.parse_stage import MAX_BATCH
 from crawl.service.values import JobState, Wish
 from crawl.testing.clock import ManualClock
 from tests.service.parts_in_process import Death, Parts

@@ -3,6 +3,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
+from collections.abc import Sequence
 
 import pytest
 
@@ -11,16 +12,40 @@ from crawl.errors import UsageError
 from crawl.service.keys import KeyRing, KeyStatus
 from crawl.service.quota import Quota
 from crawl.service.scope import Scope
-from crawl.service.stores.store import Space
-from tests.service.stores_in_memory import MemoryStore, SetClock
+from crawl.service.stores.memory import MemoryStore
+from crawl.service.stores.store import Row, Space
+from crawl.testing.clock import ManualClock
+from crawl.testing.store_contract import NOW_MS
 
 
-def ring(store: MemoryStore, clock: SetClock) -> KeyRing:
+class CountingStore(MemoryStore):
+    """Counts how often it is read."""
+
+    reads = 0
+
+    def get_many(self, space: Space, keys: Sequence[bytes]) -> list[bytes | None]:
+        self.reads += 1
+        return super().get_many(space, keys)
+
+    def scan(
+        self, space: Space, prefix: bytes = b"", after: bytes = b"", limit: int = 1000
+    ) -> list[Row]:
+        self.reads += 1
+        return super().scan(space, prefix, after, limit)
+
+
+def ring(store: MemoryStore, clock: ManualClock) -> KeyRing:
     return KeyRing(store, clock, refresh_seconds=5)
 
 
+def fresh_ring() -> KeyRing:
+    clock = ManualClock(NOW_MS)
+    return ring(MemoryStore(clock), clock)
+
+
 def test_a_key_is_known_again_and_its_secret_is_nowhere() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = ManualClock(NOW_MS)
+    store = MemoryStore(clock)
     keys = ring(store, clock)
     made = keys.make(" monitor ", ["fetch", Scope.LOOKUP], {Scope.FETCH: Quota(per_second=2)})
     prefix, key_id, secret = made.text.split("_")
@@ -42,7 +67,7 @@ def test_a_key_is_known_again_and_its_secret_is_nowhere() -> None:
 
 
 def test_an_admin_may_do_everything() -> None:
-    key = ring(MemoryStore(), SetClock()).make("root", [Scope.ADMIN]).key
+    key = fresh_ring().make("root", [Scope.ADMIN]).key
     assert all(map(key.may, Scope))
 
 
@@ -59,13 +84,14 @@ def test_an_admin_may_do_everything() -> None:
     ],
 )
 def test_what_is_no_key_is_not_looked_for(text: str) -> None:
-    store = MemoryStore()
-    assert ring(store, SetClock()).check(text).status is KeyStatus.MALFORMED
+    clock = ManualClock(NOW_MS)
+    store = CountingStore(clock)
+    assert ring(store, clock).check(text).status is KeyStatus.MALFORMED
     assert store.reads == 0
 
 
 def test_a_wrong_secret_and_an_unknown_id_are_told_alike() -> None:
-    keys = ring(MemoryStore(), SetClock())
+    keys = fresh_ring()
     made = keys.make("a", [Scope.FETCH])
     wrong = keys.check(f"nut_{made.key.id}_{'0' * 64}")
     unknown = keys.check(f"nut_{'0' * 12}_{made.text[-64:]}")
@@ -76,7 +102,8 @@ def test_a_wrong_secret_and_an_unknown_id_are_told_alike() -> None:
 
 
 def test_a_disabled_key_is_refused_everywhere_within_the_refresh() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = ManualClock(NOW_MS)
+    store = MemoryStore(clock)
     here, elsewhere = ring(store, clock), ring(store, clock)
     made = here.make("a", [Scope.FETCH])
     assert elsewhere.check(made.text).status is KeyStatus.VALID
@@ -84,7 +111,7 @@ def test_a_disabled_key_is_refused_everywhere_within_the_refresh() -> None:
     assert here.check(made.text).status is KeyStatus.DISABLED
     assert not here.has_keys()
     assert elsewhere.check(made.text).status is KeyStatus.VALID
-    clock.move(6)
+    clock.advance(6)
     assert elsewhere.check(made.text).status is KeyStatus.DISABLED
     here.enable(made.key.id)
     assert here.check(made.text).status is KeyStatus.VALID
@@ -92,32 +119,34 @@ def test_a_disabled_key_is_refused_everywhere_within_the_refresh() -> None:
 
 
 def test_a_new_key_of_another_process_is_known_within_a_second() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = ManualClock(NOW_MS)
+    store = MemoryStore(clock)
     here, elsewhere = ring(store, clock), ring(store, clock)
     elsewhere.check(f"nut_{'0' * 12}_{'0' * 64}")
     made = here.make("a", [Scope.FETCH])
-    clock.move(1.1)
+    clock.advance(1.1)
     assert elsewhere.check(made.text).status is KeyStatus.VALID
 
 
 def test_guessing_does_not_read_the_store_each_time() -> None:
-    store = MemoryStore()
-    keys = ring(store, SetClock())
+    clock = ManualClock(NOW_MS)
+    store = CountingStore(clock)
+    keys = ring(store, clock)
     for number in range(100):
         keys.check(f"nut_{number:012x}_{'0' * 64}")
     assert store.reads == 1
 
 
 def test_a_rotated_key_has_a_new_secret_and_a_grace_for_the_old() -> None:
-    clock = SetClock()
-    keys = ring(MemoryStore(), clock)
+    clock = ManualClock(NOW_MS)
+    keys = ring(MemoryStore(clock), clock)
     made = keys.make("a", [Scope.FETCH])
     rotated = keys.rotate(made.key.id, grace_seconds=60)
     assert rotated.key.id == made.key.id
     assert rotated.text != made.text
     for text in (made.text, rotated.text):
         assert keys.check(text).status is KeyStatus.VALID
-    clock.move(61)
+    clock.advance(61)
     assert keys.check(made.text).status is KeyStatus.UNKNOWN
     assert keys.check(rotated.text).status is KeyStatus.VALID
     third = keys.rotate(made.key.id)
@@ -126,10 +155,11 @@ def test_a_rotated_key_has_a_new_secret_and_a_grace_for_the_old() -> None:
 
 
 def test_when_keys_were_used_is_written_rarely() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = ManualClock(NOW_MS)
+    store = MemoryStore(clock)
     keys = ring(store, clock)
     first = keys.make("a", [Scope.FETCH])
-    clock.move(3)
+    clock.advance(3)
     second = keys.make("b", [Scope.FETCH])
     for _ in range(100):
         keys.check(first.text)
@@ -142,7 +172,8 @@ def test_when_keys_were_used_is_written_rarely() -> None:
 
 
 def test_uses_that_could_not_be_written_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = ManualClock(NOW_MS)
+    store = MemoryStore(clock)
     keys = ring(store, clock)
     made = keys.make("a", [Scope.FETCH])
     keys.check(made.text)
@@ -160,11 +191,11 @@ def test_uses_that_could_not_be_written_are_kept(monkeypatch: pytest.MonkeyPatch
 @pytest.mark.parametrize("name", ["", "  ", "x" * 101, "a\nb", "a\u202eb"])
 def test_names_that_cannot_be_meant(name: str) -> None:
     with pytest.raises(UsageError, match="printable"):
-        ring(MemoryStore(), SetClock()).make(name, [Scope.FETCH])
+        fresh_ring().make(name, [Scope.FETCH])
 
 
 def test_scopes_and_keys_that_are_not_there() -> None:
-    keys = ring(MemoryStore(), SetClock())
+    keys = fresh_ring()
     with pytest.raises(UsageError, match=r"'write\\n' is no scope: submit, fetch"):
         keys.make("a", ["write\n"])
     with pytest.raises(UsageError, match="needs a scope"):
@@ -175,7 +206,8 @@ def test_scopes_and_keys_that_are_not_there() -> None:
 
 
 def test_changes_by_many_threads_are_all_kept() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = ManualClock(NOW_MS)
+    store = MemoryStore(clock)
     made = ring(store, clock).make("a", [Scope.FETCH])
     texts: list[str] = []
 
@@ -195,19 +227,20 @@ def test_changes_by_many_threads_are_all_kept() -> None:
 
 
 def test_the_refresh_is_configured() -> None:
-    store, clock = MemoryStore(), SetClock()
+    clock = ManualClock(NOW_MS)
+    store = MemoryStore(clock)
     keys = KeyRing.of(Config.of({"service.keys.refresh": 60}), store, clock)
     made = ring(store, clock).make("a", [Scope.FETCH])
     keys.check(made.text)
     ring(store, clock).disable(made.key.id)
-    clock.move(59)
+    clock.advance(59)
     assert keys.check(made.text).status is KeyStatus.VALID
-    clock.move(2)
+    clock.advance(2)
     assert keys.check(made.text).status is KeyStatus.DISABLED
 
 
 def test_a_key_that_was_let_in_is_good_until_it_is_disabled_or_has_another_secret() -> None:
-    clock = SetClock()
+    clock = ManualClock(NOW_MS)
     ring = KeyRing(MemoryStore(clock), clock)
     made = ring.make("listener", [Scope.LOOKUP])
     other = ring.make("other", [Scope.LOOKUP])
@@ -216,5 +249,5 @@ def test_a_key_that_was_let_in_is_good_until_it_is_disabled_or_has_another_secre
     assert not ring.is_valid(other.key)
     ring.rotate(made.key.id, grace_seconds=60)
     assert ring.is_valid(made.key)
-    clock.move(61)
+    clock.advance(61)
     assert not ring.is_valid(made.key)

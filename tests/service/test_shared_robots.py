@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from crawl.errors import StorageError
@@ -19,11 +20,11 @@ class CountingStore(MemoryStore):
     fails = False
     reads = 0
 
-    def get_many(self, space: Space, keys: object) -> list[bytes | None]:
+    def get_many(self, space: Space, keys: Sequence[bytes]) -> list[bytes | None]:
         self.reads += 1
         if self.fails:
             raise StorageError("down")
-        return super().get_many(space, keys)  # type: ignore[arg-type]
+        return super().get_many(space, keys)
 
 
 def robots(clock: ManualClock, keep_s: float = 86_400.0) -> tuple[CountingStore, SharedRobots]:

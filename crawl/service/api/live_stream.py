@@ -64,6 +64,10 @@ class LiveStream:
             self._spoke_at = self._monotonic()
         return heard
 
+    def more(self, most: int) -> list[Event]:
+        """What has come meanwhile: for few who listen to much it is sent in one piece."""
+        return [] if self._is_over else self._listener.take(most)
+
     def is_silent_for(self, seconds: float) -> bool:
         """Whether it is time for a sign of life; it counts as given."""
         now = self._monotonic()

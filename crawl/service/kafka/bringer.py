@@ -11,6 +11,7 @@ from crawl.counters import Counters
 from crawl.errors import StorageError
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.record import FetchRecord
+from crawl.model.status import Status
 from crawl.service.arrivals import Arrivals
 from crawl.service.kafka.client import Outgoing, Sender
 from crawl.service.kafka.holdings import Held, Holdings
@@ -80,7 +81,9 @@ class Bringer:
 
     def _bring(self, record: FetchRecord) -> None:
         held = self._holdings.of_url(record.url)
-        raw = result_message(record, _jobs(held), self._pause_of(record.host))
+        may_come_again = record.datum.status is Status.FETCH_RETRY
+        pause_s = self._pause_of(record.host) if may_come_again else 0.0
+        raw = result_message(record, _jobs(held), pause_s)
         if len(raw) > self._largest:
             self._arrivals.finished([record])
             self._send_returned(record.url, record.host, held, _TOO_LARGE)

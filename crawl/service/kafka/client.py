@@ -8,6 +8,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from crawl.clock import Clock
 from crawl.errors import ConfigError, EnvironmentFault, StorageError
 from crawl.hints import install
 from crawl.printable import one_line
@@ -60,7 +61,7 @@ class Kafka:
         """A producer whose messages fail after a while; None: it tries until it is closed."""
         from confluent_kafka import KafkaException, Producer
 
-        given = self._common() | {
+        given = self.common() | {
             "enable.idempotence": "true",
             "acks": "all",
             "linger.ms": "2",
@@ -81,7 +82,7 @@ class Kafka:
         from confluent_kafka import Consumer, KafkaException
 
         session_ms = round(self.settings.session_s * 1000)
-        given = self._common() | {
+        given = self.common() | {
             "group.id": f"{self.settings.topics.prefix}.{group}",
             "group.protocol": "classic",  # takes over within its session; the new one in 45 s
             "session.timeout.ms": str(session_ms),
@@ -101,7 +102,8 @@ class Kafka:
         except (KafkaException, TypeError, ValueError) as error:
             raise ConfigError(f"service.kafka: {self.line(error)}") from error
 
-    def _common(self) -> dict[str, Any]:
+    def common(self) -> dict[str, Any]:
+        """The properties of every client."""
         return {
             "log_level": 0,  # what matters is told by one line
             "reconnect.backoff.ms": "50",
@@ -259,17 +261,15 @@ def consumed(consumer: Consumer, most: int, timeout_s: float) -> list[Message]:
     return [first, *(consumer.consume(most - 1, 0) if most > 1 else ())]
 
 
-def prepare_topics(kafka: Kafka, sender: Sender, stopping: threading.Event) -> int:
+def prepare_topics(kafka: Kafka, sender: Sender, clock: Clock, stopping: threading.Event) -> int:
     """Makes the topics that are missing, and waits for brokers that come up; how many partitions
     the jobs have."""
-    import time
-
-    deadline = time.monotonic() + _START_S
+    deadline = clock.monotonic() + _START_S
     while True:
         try:
             return _prepare(kafka, sender)
         except StorageError:
-            if time.monotonic() > deadline or stopping.wait(_LOOK_S):
+            if clock.monotonic() > deadline or stopping.wait(_LOOK_S):
                 raise
 
 
@@ -304,8 +304,7 @@ def _prepare(kafka: Kafka, sender: Sender) -> int:
     ]
     if not missing:
         return jobs
-    given = {name: value for name, value in kafka._common().items() if name not in ("client.id",)}
-    admin = AdminClient(given)
+    admin = AdminClient(kafka.common())
     for name, made in admin.create_topics(missing).items():
         try:
             made.result(_CHECK_S * 3)

@@ -53,7 +53,7 @@ class EmbeddedWithKafka(Service):
         self._wishes_thread: threading.Thread | None = None
 
     def start(self) -> None:
-        prepare_topics(self._kafka, self._sender, self._stopping)
+        prepare_topics(self._kafka, self._sender, self.clock, self._stopping)
         super().start()
         self._wishes_thread = self._thread("kafka-wishes", self._wishes.run)
 

@@ -8,7 +8,6 @@ its lease was over.
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
@@ -62,14 +61,16 @@ class Inheritance:
         return [each for each in states if each is not None]
 
 
-def read_inheritance(kafka: Kafka, partitions: Iterable[int]) -> dict[int, Inheritance]:
+def read_inheritance(
+    kafka: Kafka, clock: Clock, partitions: Iterable[int]
+) -> dict[int, Inheritance]:
     """Reads partitions to their ends; StorageError where that takes too long."""
     from confluent_kafka import KafkaException, TopicPartition
 
     topic = kafka.settings.topics.hosts
     found = {partition: Inheritance() for partition in partitions}
     reader = kafka.consumer("hosts-reader", {"fetch.wait.max.ms": "20"})
-    deadline = time.monotonic() + _READ_S
+    deadline = clock.monotonic() + _READ_S
     try:
         ends: dict[int, int] = {}
         begin: list[TopicPartition] = []
@@ -90,7 +91,7 @@ def read_inheritance(kafka: Kafka, partitions: Iterable[int]) -> dict[int, Inher
             for at in reader.position(begin):
                 if at.offset >= ends.get(at.partition, 1 << 62):
                     del ends[at.partition]
-            if ends and time.monotonic() > deadline:
+            if ends and clock.monotonic() > deadline:
                 raise StorageError(f"{kafka.where}: {topic} cannot be read to its end")
     except KafkaException as error:
         raise kafka.unreachable(error) from error

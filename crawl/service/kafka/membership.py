@@ -29,6 +29,8 @@ _BATCH = 500
 _POLL_S = 0.05
 _ASK_S = 5.0
 """For an answer of a broker."""
+_PROBE_S = 2.0
+_CARE_S = 1.0
 _RENEWALS = 12
 """Of the lease, in a session."""
 
@@ -115,7 +117,7 @@ class Membership:
                 self._hold_back()
                 if self._clock.monotonic() >= self._care_at:
                     self._owner.care()
-                    self._care_at = self._clock.monotonic() + 0.5
+                    self._care_at = self._clock.monotonic() + _CARE_S
         finally:
             self._consumer.close()
 
@@ -196,7 +198,7 @@ class Membership:
         self._open_at = now + 1.0
         try:
             firsts = self._firsts(sorted(self._unopened))
-            inherited = read_inheritance(self._kafka, sorted(self._unopened))
+            inherited = read_inheritance(self._kafka, self._clock, sorted(self._unopened))
             for partition in sorted(self._unopened):
                 left, mark = inherited[partition], secrets.token_hex(8)
                 self._owner.begin(partition, firsts[partition], left, mark)
@@ -256,6 +258,8 @@ class Membership:
             return False
         offsets = [self._place(partition, offset) for partition, offset in positions.items()]
         try:
+            # a commit that is waited for has no bound of its own: first whether anybody answers
+            self._consumer.committed(offsets[:1], timeout=_PROBE_S)
             done = self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             _log.info("jobs may be done twice: %s", self._kafka.line(error))

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 _POLL_S = 0.1
 _COMMIT_S = 0.5
+_PROBE_S = 2.0
 _MAX_PAUSES = 10_000
 GROUP = "lookup"
 
@@ -140,10 +141,11 @@ class ResultArrivals(Arrivals):
         place = message.partition() or 0, message.offset() or 0
         with self._reading:
             self._open.setdefault(result.url, deque()).append(place)
-            self._pauses[result.host] = self._clock.monotonic() + result.pause_s
-            self._pauses.move_to_end(result.host)
-            while len(self._pauses) > _MAX_PAUSES:
-                self._pauses.popitem(last=False)
+            if result.pause_s > 0:
+                self._pauses[result.host] = self._clock.monotonic() + result.pause_s
+                self._pauses.move_to_end(result.host)
+                while len(self._pauses) > _MAX_PAUSES:
+                    self._pauses.popitem(last=False)
 
     def _unreadable(self, message: Message, error: ValueError) -> str:
         place = f"{message.topic()}/{message.partition()}/{message.offset()}"
@@ -169,6 +171,8 @@ class ResultArrivals(Arrivals):
         offsets = [TopicPartition(topic, *place) for place in changed.items()]
         try:
             if is_last:
+                # it has no bound of its own: first whether anybody answers
+                self._consumer.committed(offsets[:1], timeout=_PROBE_S)
                 self._consumer.commit(offsets=offsets, asynchronous=False)
             else:
                 self._consumer.commit(offsets=offsets, asynchronous=True)

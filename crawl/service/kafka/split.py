@@ -79,7 +79,7 @@ class _KafkaRole(Service):
 
     def _join(self) -> None:
         """Makes the topics that are missing, and begins to count what waits."""
-        partitions = prepare_topics(self._kafka, self._patient, self._stopping)
+        partitions = prepare_topics(self._kafka, self._patient, self.clock, self._stopping)
         self._jobs.open(partitions, self.pages)
         self._threads.append(
             self._thread("kafka-backlog", lambda: self._backlog.run(partitions, self._throughput))

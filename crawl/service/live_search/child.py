@@ -1,6 +1,8 @@
 """The process that writes what is searched live: it receives pages, and says what is committed.
 
-It ends with its parent, whose end of the pipe is closed then, and gives way to all others."""
+It ends with its parent, whose end of the pipe is closed then, and gives way to all others. Signals
+to the whole process group, as terminals and supervisors send them, are its parent's to obey: until
+the pipe is closed, it may be sent pages that are to be committed."""
 
 from __future__ import annotations
 
@@ -23,7 +25,8 @@ ADD, REMOVE, MISS, READ = b"add", b"remove", b"miss", b"read"
 
 def main() -> None:
     """Serves until the parent is gone."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
+    for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(each, signal.SIG_IGN)
     os.nice(_NICENESS)
     requests = os.fdopen(os.dup(0), "rb", buffering=0)
     replies = os.fdopen(os.dup(1), "wb")

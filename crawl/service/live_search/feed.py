@@ -29,7 +29,10 @@ from crawl.storage.crawl_dir import CrawlDir
 MAX_BYTES = 64 << 20
 """Of pages that wait for the process."""
 _START = (
-    "import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
+    # before what takes a while to load: a signal may come meanwhile
+    "import signal; [signal.signal(each, signal.SIG_IGN) for each in"
+    " (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)];"
+    " import sys, json; sys.path[:] = json.loads(sys.argv[1]);"
     " from crawl.service.live_search.child import main; main()"
 )
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}

@@ -29,7 +29,10 @@ def checked(found: Card) -> Card:
     assert from_json(written) == found == card_of({CARD_KEY: card_text(found)})
     for text in _texts(json.loads(written)):
         assert CONTROLS.search(text) is None, text[:200]
-    urls = [found.canonical, *(each.url for each in (*found.feeds, *found.icons, *found.oembed))]
+    urls = [found.canonical]
+    urls.extend(feed.url for feed in found.feeds)
+    urls.extend(icon.url for icon in found.icons)
+    urls.extend(oembed.url for oembed in found.oembed)
     urls.append(found.image.url if found.image else "")
     assert all(url.startswith(("http://", "https://")) for url in urls if url)
     return found

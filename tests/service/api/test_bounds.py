@@ -11,7 +11,7 @@ from crawl.service.api.refusal_log import RefusalLog
 from crawl.service.api.refused import Refused, error_response
 from crawl.service.api.stream_slots import StreamSlots
 from crawl.service.http_limits import HttpLimits
-from tests.service.stores_in_memory import SetClock
+from crawl.testing.clock import ManualClock
 
 
 def test_bodies_have_so_much_room_together() -> None:
@@ -26,7 +26,7 @@ def test_bodies_have_so_much_room_together() -> None:
 
 
 def test_streams_of_one_key_leave_room_for_others() -> None:
-    slots = StreamSlots(HttpLimits(connections=6, streams_of_key=2, stream_s=10), SetClock())
+    slots = StreamSlots(HttpLimits(connections=6, streams_of_key=2, stream_s=10), ManualClock())
     with slots.taken("a") as ends_at, slots.taken("a"):
         assert ends_at == slots.clock.monotonic() + 10
         with pytest.raises(Refused) as refused:
@@ -42,14 +42,14 @@ def test_streams_of_one_key_leave_room_for_others() -> None:
 
 
 def test_the_log_is_told_once_a_second_of_each_kind(caplog: pytest.LogCaptureFixture) -> None:
-    clock = SetClock()
+    clock = ManualClock()
     log = RefusalLog(clock)
     with caplog.at_level(logging.WARNING):
         for number in range(100):
             log.tell("key_unknown", "10.0.0.1", "GET", f"/v1/url\x1b[2J\n{number}")
         log.tell("host_refused", "10.0.0.1", "G\rT", "/")
         assert len(caplog.records) == 2
-        clock.move(1)
+        clock.advance(1)
         log.tell("key_unknown", "10.0.0.1", "GET", "/")
     assert len(caplog.records) == 3 and "and 99 more" in caplog.records[-1].getMessage()
     assert not {"\x1b", "\n", "\r"} & set("".join(each.getMessage() for each in caplog.records))

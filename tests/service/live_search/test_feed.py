@@ -112,6 +112,24 @@ def test_a_process_that_dies_is_followed_by_one_that_misses_nothing(
     assert found(search, "harbour") == ["http://a.test/1"]
 
 
+def test_it_outlives_signals_that_are_meant_for_its_parent(
+    search: LiveSearch, counters: Counters
+) -> None:
+    """Terminals and supervisors send them to all of a group; the last pages come after them."""
+    wait_until(lambda: search._feed._process is not None)
+    process = search._feed._process
+    assert process is not None
+    for number, each in enumerate((signal.SIGTERM, signal.SIGINT, signal.SIGHUP)):
+        url = f"http://a.test/{number}"
+        # it runs: none of them comes before its first line
+        take(search, url, f"harbour word{number}")
+        wait_until(lambda url=url: url in found(search, "harbour"))  # type: ignore[misc]
+        os.kill(process.pid, each)
+    take(search, "http://a.test/last", "meadow")
+    wait_until(lambda: found(search, "meadow") == ["http://a.test/last"])
+    assert search._feed._process is process and not counters["search.restarts"]
+
+
 def test_what_does_not_fit_is_read_when_its_segment_is_published(
     search: LiveSearch,
     crawl_dir: CrawlDir,

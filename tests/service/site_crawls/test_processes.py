@@ -79,7 +79,14 @@ def read(served: ServingProcess, crawl: str, after: str = "", most: int = 10_000
     return told
 
 
-@pytest.mark.parametrize("before_the_kill", [1, EACH, 2 * EACH + 1])
+@pytest.mark.parametrize(
+    "before_the_kill",
+    [
+        pytest.param(1, marks=pytest.mark.exhaustive),
+        EACH,
+        pytest.param(2 * EACH + 1, marks=pytest.mark.exhaustive),
+    ],
+)
 def test_a_killed_crawl_goes_on_and_its_readers_too(tmp_path: Path, before_the_kill: int) -> None:
     with scripted_server() as server:
         web = Web(server)

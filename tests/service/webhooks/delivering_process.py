@@ -11,9 +11,9 @@ from pathlib import Path
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.service.stores.lmdb import LmdbStore
 from crawl.service.webhooks.assembly import Webhooks
 from crawl.service.webhooks.values import WebhookEvent
-from tests.service.stores_in_sqlite import FileStore
 
 CONFIG = {
     "service.webhooks.allow.private": True,
@@ -26,7 +26,8 @@ CONFIG = {
 
 
 def main(store_path: str, how: str, count: str) -> None:
-    webhooks = Webhooks.of(Config.of(CONFIG), FileStore(Path(store_path)), SystemClock())
+    clock = SystemClock()
+    webhooks = Webhooks.of(Config.of(CONFIG), LmdbStore(Path(store_path), clock), clock)
     if how == "store":
         for number in range(int(count)):
             webhooks.outbox.add([WebhookEvent("finished", b'{"number":%d}' % number, owner="k")])

@@ -11,12 +11,12 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.config import Config
+from crawl.service.stores.lmdb import LmdbStore
+from crawl.service.stores.memory import MemoryStore
 from crawl.service.stores.store import Space, Store
 from crawl.service.webhooks.assembly import Webhooks
 from crawl.service.webhooks.outbox import MAX_BODY
 from crawl.service.webhooks.values import DeathReason, PauseReason, Webhook, WebhookEvent
-from tests.service.stores_in_memory import MemoryStore
-from tests.service.stores_in_sqlite import FileStore
 from tests.service.webhooks.delivering_process import CONFIG
 from tests.service.webhooks.receiver import WAIT_SECONDS, Receiver, running_receiver
 
@@ -68,7 +68,7 @@ def count(webhooks: Webhooks, reason: str) -> int:
 
 
 def test_each_event_arrives_and_is_forgotten(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store) as webhooks:
         for path in ("/one", "/two"):
             webhooks.registrations.add("k", receiver.url(path), ["finished"])
@@ -85,7 +85,7 @@ def test_each_event_arrives_and_is_forgotten(receiver: Receiver) -> None:
 
 
 def test_what_was_stored_before_it_started_arrives(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     before = assembled(store)
     before.registrations.add("k", receiver.url("/ok"), ["*"])
     before.outbox.add(events(5))
@@ -94,7 +94,7 @@ def test_what_was_stored_before_it_started_arrives(receiver: Receiver) -> None:
 
 
 def test_what_another_process_stores_arrives(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store) as webhooks:
         until(lambda: webhooks.deliverer.status().is_delivering)
         other = assembled(store)
@@ -111,7 +111,7 @@ def test_a_failure_is_tried_again_with_the_same_id(receiver: Receiver) -> None:
         receiver._plain(handler, next(answers))  # type: ignore[arg-type]
 
     receiver.answers["/flaky"] = answer
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store, retry_most=0) as webhooks:
         made = webhooks.registrations.add("k", receiver.url("/flaky"), ["*"])
         webhooks.outbox.add(events(1))
@@ -125,7 +125,7 @@ def test_a_failure_is_tried_again_with_the_same_id(receiver: Receiver) -> None:
 def test_after_the_last_attempt_it_is_a_dead_letter_until_it_is_redelivered(
     receiver: Receiver,
 ) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store, attempts=3) as webhooks:
         made = webhooks.registrations.add("k", receiver.url("/broken"), ["*"])
         receiver.answers["/broken"] = lambda handler: receiver._plain(handler, 500)
@@ -150,7 +150,7 @@ def test_after_the_last_attempt_it_is_a_dead_letter_until_it_is_redelivered(
 
 
 def test_dead_letters_are_redelivered_by_another_process_too(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store, attempts=1) as webhooks:
         made = webhooks.registrations.add("k", receiver.url("/status/500"), ["*"])
         webhooks.outbox.add(events(2))
@@ -164,7 +164,7 @@ def test_dead_letters_are_redelivered_by_another_process_too(receiver: Receiver)
 
 
 def test_an_endpoint_that_is_gone_is_paused_and_may_be_resumed(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store) as webhooks:
         made = webhooks.registrations.add("k", receiver.url("/gone"), ["*"])
         receiver.answers["/gone"] = lambda handler: receiver._plain(handler, 410)
@@ -187,7 +187,7 @@ def test_an_endpoint_that_is_gone_is_paused_and_may_be_resumed(receiver: Receive
 
 
 def test_an_endpoint_that_fails_for_long_is_paused(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store, pause_after=0, attempts=100) as webhooks:
         made = webhooks.registrations.add("k", receiver.url("/status/500"), ["*"])
         webhooks.outbox.add(events(5))
@@ -198,7 +198,7 @@ def test_an_endpoint_that_fails_for_long_is_paused(receiver: Receiver) -> None:
 
 
 def test_hanging_endpoints_hold_no_other_up(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store, per_endpoint=2, timeout=300) as webhooks:
         webhooks.registrations.add("k", receiver.url("/wait"), ["*"])
         webhooks.outbox.add(events(10))
@@ -215,7 +215,7 @@ def test_hanging_endpoints_hold_no_other_up(receiver: Receiver) -> None:
 def test_what_waits_for_a_webhook_that_was_removed_is_dropped_and_counted(
     receiver: Receiver,
 ) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     before = assembled(store)
     made = before.registrations.add("k", receiver.url("/ok"), ["*"])
     before.outbox.add(events(3))
@@ -227,7 +227,7 @@ def test_what_waits_for_a_webhook_that_was_removed_is_dropped_and_counted(
 
 
 def test_too_many_that_wait_become_dead_letters(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store, pending=5, per_endpoint=1, timeout=300) as webhooks:
         made = webhooks.registrations.add("k", receiver.url("/wait"), ["*"])
         webhooks.outbox.add(events(1))
@@ -240,7 +240,7 @@ def test_too_many_that_wait_become_dead_letters(receiver: Receiver) -> None:
 
 
 def test_bodies_that_are_too_large_are_counted(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     webhooks = assembled(store)
     large = WebhookEvent("finished", b"x" * (MAX_BODY + 1), owner="k")
     assert webhooks.outbox.add([large]) == {}
@@ -249,7 +249,7 @@ def test_bodies_that_are_too_large_are_counted(receiver: Receiver) -> None:
 
 
 def test_one_process_delivers_and_another_takes_over(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store) as second:
         until(lambda: second.deliverer.status().is_delivering)
         with delivering(store) as first:
@@ -271,7 +271,7 @@ def test_one_process_delivers_and_another_takes_over(receiver: Receiver) -> None
 def test_a_store_that_fails_for_a_while_loses_nothing(
     receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store) as webhooks:
         webhooks.registrations.add("k", receiver.url("/ok"), ["*"])
         delete_many = store.delete_many
@@ -289,7 +289,7 @@ def test_a_store_that_fails_for_a_while_loses_nothing(
 
 
 def test_stopped_in_the_middle_it_is_delivered_by_the_next(receiver: Receiver) -> None:
-    store = MemoryStore()
+    store = MemoryStore(SystemClock())
     with delivering(store, timeout=300) as webhooks:
         webhooks.registrations.add("k", receiver.url("/wait"), ["*"])
         webhooks.outbox.add(events(1))
@@ -321,7 +321,7 @@ def test_killed_between_storing_and_delivering_nothing_is_lost(
     receiver: Receiver, tmp_path: Path
 ) -> None:
     path = tmp_path / "store"
-    store = FileStore(path)
+    store = LmdbStore(path, SystemClock())
     assembled(store).registrations.add("k", receiver.url("/ok"), ["*"])
     with process(path, "store", 20) as storing:
         storing.kill()
@@ -339,7 +339,7 @@ def test_killed_in_the_middle_of_a_delivery_it_arrives_again(
     receiver: Receiver, tmp_path: Path
 ) -> None:
     path = tmp_path / "store"
-    store = FileStore(path)
+    store = LmdbStore(path, SystemClock())
     before = assembled(store)
     before.registrations.add("k", receiver.url("/wait"), ["*"])
     before.outbox.add(events(2))

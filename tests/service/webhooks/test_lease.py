@@ -8,32 +8,33 @@ import pytest
 from crawl.errors import StorageError
 from crawl.service.stores.memory import MemoryStore
 from crawl.service.webhooks.lease import Lease
-from tests.service.stores_in_memory import SetClock
+from crawl.testing.clock import ManualClock
+from crawl.testing.store_contract import NOW_MS
 
 
 def test_one_at_a_time_until_it_is_silent() -> None:
-    clock = SetClock()
+    clock = ManualClock(NOW_MS)
     store = MemoryStore(clock)
     first, second = (Lease(store, clock, "work", 10) for _ in range(2))
     assert not first.is_held()
     assert first.hold()
     assert not second.hold()
-    clock.move(7)
+    clock.advance(7)
     assert first.is_held()
     assert first.hold()
-    clock.move(7)
+    clock.advance(7)
     assert not second.hold()
-    clock.move(4)
+    clock.advance(4)
     assert second.hold()
     assert second.is_held()
 
 
 def test_a_process_that_was_stopped_does_not_go_on() -> None:
-    clock = SetClock()
+    clock = ManualClock(NOW_MS)
     store = MemoryStore(clock)
     stopped, other = (Lease(store, clock, "work", 10) for _ in range(2))
     assert stopped.hold()
-    clock.move(60)
+    clock.advance(60)
     assert not stopped.is_held()  # before it has asked anybody
     assert other.hold()
     assert not stopped.hold()
@@ -42,7 +43,7 @@ def test_a_process_that_was_stopped_does_not_go_on() -> None:
 
 
 def test_released_it_is_free_at_once_and_only_by_its_holder() -> None:
-    clock = SetClock()
+    clock = ManualClock(NOW_MS)
     store = MemoryStore(clock)
     first, second = (Lease(store, clock, "work", 10) for _ in range(2))
     second.release()
@@ -55,7 +56,7 @@ def test_released_it_is_free_at_once_and_only_by_its_holder() -> None:
 
 
 def test_leases_of_other_names_are_others() -> None:
-    clock = SetClock()
+    clock = ManualClock(NOW_MS)
     store = MemoryStore(clock)
     assert Lease(store, clock, "one", 10).hold()
     assert Lease(store, clock, "two", 10).hold()
@@ -64,7 +65,7 @@ def test_leases_of_other_names_are_others() -> None:
 class _SlowStore(MemoryStore):
     """Takes its time, or has its answers lost."""
 
-    def __init__(self, clock: SetClock) -> None:
+    def __init__(self, clock: ManualClock) -> None:
         super().__init__(clock)
         self.clock = clock
         self.takes_s = 0.0
@@ -72,33 +73,33 @@ class _SlowStore(MemoryStore):
 
     def compare_and_set(self, *given: Any, **named: Any) -> bool:
         is_set = super().compare_and_set(*given, **named)
-        self.clock.move(self.takes_s)
+        self.clock.advance(self.takes_s)
         if self.loses_answers:
             raise StorageError("the connection broke")
         return is_set
 
 
 def test_the_time_that_the_store_takes_is_time_of_the_lease() -> None:
-    clock = SetClock()
+    clock = ManualClock(NOW_MS)
     store = _SlowStore(clock)
     first, second = (Lease(store, clock, "work", 10) for _ in range(2))
     store.takes_s = 7
     assert first.hold()
     assert first.is_held()
-    clock.move(2)
+    clock.advance(2)
     assert not first.is_held()
     store.takes_s = 0
     assert not second.hold()  # nobody has it for a moment, rather than two
-    clock.move(2)
+    clock.advance(2)
     assert second.hold()
     store.takes_s = 60  # stopped for a minute while the store answered
-    clock.move(5)
+    clock.advance(5)
     assert second.hold()
     assert not second.is_held()
 
 
 def test_a_lease_whose_answer_was_lost_is_not_anothers() -> None:
-    clock = SetClock()
+    clock = ManualClock(NOW_MS)
     store = _SlowStore(clock)
     first, second = (Lease(store, clock, "work", 10) for _ in range(2))
     store.loses_answers = True
@@ -110,17 +111,17 @@ def test_a_lease_whose_answer_was_lost_is_not_anothers() -> None:
     assert first.hold()
     assert first.is_held()
     # a renewal that is not answered takes nothing away from what was granted before
-    clock.move(4)
+    clock.advance(4)
     store.loses_answers = True
     with pytest.raises(StorageError):
         first.hold()
     assert first.is_held()
-    clock.move(5)
+    clock.advance(5)
     assert not first.is_held()
 
 
 def test_of_many_who_find_it_free_one_takes_it() -> None:
-    clock = SetClock()
+    clock = ManualClock(NOW_MS)
     store = MemoryStore(clock)
     leases = [Lease(store, clock, "work", 10) for _ in range(8)]
     for _ in range(20):
@@ -128,5 +129,5 @@ def test_of_many_who_find_it_free_one_takes_it() -> None:
             taken = list(pool.map(lambda lease: lease.hold(), leases))
         assert taken.count(True) == 1
         assert [lease.is_held() for lease in leases] == taken
-        clock.move(11)
+        clock.advance(11)
         assert not any(lease.is_held() for lease in leases)

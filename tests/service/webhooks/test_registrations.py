@@ -5,11 +5,13 @@ import pytest
 from crawl.config import Config
 from crawl.errors import UsageError
 from crawl.service.event_filter import EventFilter
+from crawl.service.stores.memory import MemoryStore
 from crawl.service.stores.store import Space
 from crawl.service.webhooks.endpoint import EndpointRefused, EndpointRules
 from crawl.service.webhooks.registrations import Registrations
 from crawl.service.webhooks.values import PauseReason, WebhookEvent
-from tests.service.stores_in_memory import MemoryStore, SetClock
+from crawl.testing.clock import ManualClock
+from crawl.testing.store_contract import NOW_MS
 
 ADDRESSES = {
     "hook.example": ["93.184.216.34"],
@@ -32,7 +34,8 @@ def rules(**values: object) -> EndpointRules:
 
 
 def registrations(store: MemoryStore | None = None, most: int = 100) -> Registrations:
-    return Registrations(store or MemoryStore(), SetClock(), rules(), most_per_owner=most)
+    clock = ManualClock(NOW_MS)
+    return Registrations(store or MemoryStore(clock), clock, rules(), most_per_owner=most)
 
 
 @pytest.mark.parametrize(
@@ -107,7 +110,7 @@ def test_private_endpoints_where_they_are_allowed_but_never_metadata() -> None:
 
 
 def test_what_is_registered_is_found_by_its_owner_alone() -> None:
-    store = MemoryStore()
+    store = MemoryStore(ManualClock(NOW_MS))
     webhooks = registrations(store)
     made = webhooks.add("k", "https://hook.example/", ["finished", "finished"])
     assert made.events == ("finished",)

@@ -24,6 +24,7 @@ from typing import Any
 import tests.no_power_cut  # noqa: F401 - by being loaded
 from crawl.errors import StorageError
 from crawl.search.writer import EmbeddedIndexWriter
+from crawl.service.live_search import child, feed
 from crawl.service.queues import embedded
 from crawl.service.stores.lmdb import LmdbStore
 from crawl.service.stores.store import Row, Space
@@ -33,7 +34,8 @@ from tests.phases import killed
 class Moment:
     """When to die."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, kills: Sequence[int] = ()) -> None:
+        self._kills = kills or (os.getpid(),)
         self.is_full = text.startswith("full:")
         *self.words, number = text.removeprefix("full:").split(" ")
         self._left = int(number)
@@ -48,15 +50,16 @@ class Moment:
             is_now = self._left <= 0 if self.is_full else self._left == 0
         if is_now and self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        if is_now:
-            os.kill(os.getpid(), signal.SIGKILL)
+        for each in self._kills if is_now else ():
+            os.kill(each, signal.SIGKILL)
 
 
-def watch(moment: Moment) -> None:
+def watch(text: str) -> None:
     """Has this process look at every durable step whether the moment has come."""
+    moment = Moment(text)
     _watch_queue(moment)
     _watch_store(moment)
-    _watch_search(moment)
+    _watch_search(text)
     _watch_folders(moment)
 
 
@@ -96,8 +99,17 @@ def _watch_store(moment: Moment) -> None:
     LmdbStore.put_many = watched  # type: ignore[method-assign]
 
 
-def _watch_search(moment: Moment) -> None:
-    commit = EmbeddedIndexWriter.commit
+def _watch_search(text: str) -> None:
+    """The search is written by a process of its own, which takes the service with it."""
+    own = "crawl.service.live_search.child import main; main()"
+    assert own in feed._START
+    there = f"tests.service.whole.dying import write_search; write_search({text!r})"
+    feed._START = feed._START.replace(own, there)
+
+
+def write_search(text: str) -> None:
+    """What the process that writes the search does, until the moment has come."""
+    moment, commit = Moment(text, kills=(os.getppid(), os.getpid())), EmbeddedIndexWriter.commit
 
     def watched(self: EmbeddedIndexWriter) -> None:
         moment.comes("search", "commit", "before")
@@ -105,6 +117,7 @@ def _watch_search(moment: Moment) -> None:
         moment.comes("search", "commit", "after")
 
     EmbeddedIndexWriter.commit = watched  # type: ignore[method-assign]
+    child.main()
 
 
 def _watch_folders(moment: Moment) -> None:
@@ -120,6 +133,6 @@ def _watch_folders(moment: Moment) -> None:
 if __name__ == "__main__":
     from crawl.cli.main import main
 
-    watch(Moment(sys.argv[1]))
+    watch(sys.argv[1])
     del sys.argv[1]
     main()

@@ -42,6 +42,8 @@ class Hosts:
     def __init__(self) -> None:
         self.origins: list[str] = []
         self.robots = "User-agent: *\nDisallow: /no\n"
+        self.robots_of: dict[str, str] = {}
+        """Of hosts that have one of their own."""
         self.retry_after_s = 1
         self.may_go_on = threading.Event()
         self.slow_count = 0
@@ -61,16 +63,19 @@ class Hosts:
         """What was asked but robots.txt."""
         return [each for each in self.asked() if each.path != "/robots.txt"]
 
-    def wait_for_pages(self, count: int) -> None:
+    def wait_for_pages(self, count: int, host: str = "") -> None:
+        """Until so many were asked for; of one host, if it is named."""
+
         def is_enough() -> bool:
-            return sum(each.path != "/robots.txt" for each in self._asked) >= count
+            pages = [each for each in self._asked if each.path != "/robots.txt"]
+            return sum(each.host == host or not host for each in pages) >= count
 
         with self._changed:
-            assert self._changed.wait_for(is_enough, 120), f"{len(self._asked)} requests came"
+            assert self._changed.wait_for(is_enough, 240), f"{len(self._asked)} requests came"
 
     def wait_for_slow(self, count: int) -> None:
         with self._changed:
-            assert self._changed.wait_for(lambda: self.slow_count >= count, 120)
+            assert self._changed.wait_for(lambda: self.slow_count >= count, 240)
 
     def shortest_pause(self) -> float:
         """Between the end of an answer and the next request to the same host, redirects, failures
@@ -93,7 +98,11 @@ class Hosts:
         name = "/".join(names)
         html = {"Content-Type": "text/html; charset=utf-8"}
         if path == "/robots.txt":
-            return 200, {"Content-Type": "text/plain"}, self.robots.encode()
+            return (
+                200,
+                {"Content-Type": "text/plain"},
+                self.robots_of.get(host, self.robots).encode(),
+            )
         if kind == "r":
             target = self.url(int(names[0]), f"/p/{names[1]}")
             return 302, {"Location": target}, b""

@@ -116,7 +116,7 @@ class Serving:
 
     def resident_bytes(self) -> int:
         """Of it and of its children."""
-        return sum(map(_resident_bytes, [self.process.pid, *_children(self.process.pid)]))
+        return sum(map(_resident_bytes, [self.process.pid, *children(self.process.pid)]))
 
 
 def _resident_bytes(pid: int) -> int:
@@ -125,16 +125,20 @@ def _resident_bytes(pid: int) -> int:
     return 0
 
 
-def _children(pid: int) -> list[int]:
+def children(pid: int, module: str = "") -> list[int]:
+    """Processes that it has started; those alone whose command line names a module."""
     found: list[int] = []
     for folder in Path("/proc").glob("[0-9]*"):
         with suppress(OSError, IndexError, ValueError):
-            if int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == pid:
+            if (
+                int((folder / "stat").read_text().rpartition(")")[2].split()[1]) == pid
+                and module.encode() in (folder / "cmdline").read_bytes()
+            ):
                 found.append(int(folder.name))
     return found
 
 
-children = _children
+PARSER = "crawl.parsing.process.child"
 
 
 @contextmanager
