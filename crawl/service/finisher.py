@@ -184,11 +184,11 @@ class Finisher:
         records, parsed, batch = ready.records, ready.parsed, ready.batch
         if batch is not None:
             self._counters["parser_restarts"] += batch.counters["parser_restarts"]
-        segment = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
+        segments = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
         before = self._pages.get([record.url for record in records])
         pages = [
             page_of_record(
-                *(record, parsed.get(record.url), known, segment, self._admission),
+                *(record, parsed.get(record.url), known, segments[record.url], self._admission),
                 ready.wanted.get(record.url, NOTHING_MORE),
             )
             for record, known in zip(records, before, strict=True)
@@ -198,6 +198,8 @@ class Finisher:
             self._links.take(links)
         if self._search is not None:
             gone = [page.url for page in pages if page.status == Status.FETCH_GONE]
+            # pages that were parsed together are in one segment
+            segment = next((segments[url] for url in parsed if url in segments), "")
             self._search.take(batch, segment, gone)
         self._pages.put(pages)
         store_s = self._clock.monotonic() - begun

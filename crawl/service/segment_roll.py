@@ -1,5 +1,9 @@
-"""The segments of the service, one after the other: each is published when it is old or large
-enough, and then taken by updatedb, invertlinks and index like any other.
+"""The segments of the service: each is published when it is old or large enough, and then taken by
+updatedb, invertlinks and index like any other.
+
+A segment has one record of a URL. A URL that is answered again, and not for want of an answer,
+goes to a further segment that is open beside the first; one more is opened where none can take it.
+What is known of a URL is so in segments whose names sort as its answers came.
 """
 
 from __future__ import annotations
@@ -19,10 +23,12 @@ from crawl.interfaces.scoring_chain import ScoringChain
 from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.parsing.document import ParsedBatch
+from crawl.service.answer_group import AnswerGroup
 from crawl.service.background import Background
 from crawl.service.segment_writer import (
     ParseTable,
     SegmentWriter,
+    TakeRecovered,
     let_go_of_published,
     unpublished,
 )
@@ -30,10 +36,17 @@ from crawl.service.settings import SEGMENT_BYTES, SEGMENT_SECONDS
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.segments import SERVICE_END
 
+MAX_OPEN = 4
+"""Segments at a time. Where one more is needed, the first is published before its time."""
 _LOOK_S = 60.0
 """So often it is looked whether another process has died that had a segment."""
 
 _log = logging.getLogger(__name__)
+
+
+def _nobody(
+    segment: str, records: Sequence[FetchRecord], batches: Sequence[ParsedBatch]
+) -> None: ...
 
 
 class SegmentRoll:
@@ -62,19 +75,19 @@ class SegmentRoll:
         self._others: list[str] = []
         """Segments that another process had when it was looked: it may have died since."""
         self._look_at = 0.0
-        self._open: SegmentWriter | None = None
+        self._open: list[SegmentWriter] = []
+        """As their names sort."""
         self._background = Background("service-segments")
 
-    def recover(self) -> dict[str, int]:
-        """Publishes what a service that died has left; the URLs that it had answers for, with the
-        moments of those."""
+    def recover(self, take: TakeRecovered = _nobody) -> None:
+        """Publishes what a service that died has left. `take` is told of answers that it had noted,
+        which may not have come farther; whoever does not care has those asked for again of which
+        the store knows nothing."""
         let_go_of_published(self._crawl_dir, self._config, self._clock)
-        answered = self._recover(unpublished(self._crawl_dir))
+        self._recover(unpublished(self._crawl_dir), take)
         self._background.wait()
-        return answered
 
-    def _recover(self, names: Iterable[str]) -> dict[str, int]:
-        answered: dict[str, int] = {}
+    def _recover(self, names: Iterable[str], take: TakeRecovered) -> None:
         self._others = []
         for name in names:
             try:
@@ -88,62 +101,90 @@ class SegmentRoll:
             if self._is_shared and name not in unpublished(self._crawl_dir):
                 writer.abandon()  # whoever had it has published it at this moment
                 continue
-            answered.update(writer.recover())
+            writer.recover(take)
             self._publish(writer)
         self._look_at = self._clock.monotonic() + _LOOK_S
-        return answered
 
     def _look_for_left(self) -> None:
         """Publishes what another process had when it died, and what it still had then."""
         if self._others and self._clock.monotonic() >= self._look_at:
             left = set(unpublished(self._crawl_dir))
-            self._recover([name for name in self._others if name in left])
+            # its queue has what it had noted, and gives that to another
+            self._recover([name for name in self._others if name in left], _nobody)
 
-    def add(self, records: Sequence[FetchRecord], parsed: Mapping[str, ParsedBatch]) -> str:
-        """Stores answers with the parses of their pages; the name of the segment. They are safe
-        when it returns. A URL that has an answer in the open segment begins the next."""
-        writer = self._open
-        if writer is not None and not writer.urls.isdisjoint(record.url for record in records):
-            self.publish()
-        if self._open is None:
-            self._open = self._begun()
-        self._open.add(records, parsed)
-        return self._open.name
+    def add(
+        self, records: Sequence[FetchRecord], parsed: Mapping[str, ParsedBatch]
+    ) -> dict[str, str]:
+        """Stores answers with the parses of their pages; the names of their segments, by URL. They
+        are safe when it returns. Pages that were parsed together are in one segment."""
+        segments: dict[str, str] = {}
+        for group in self._groups(records, parsed):
+            writer = self._writer_for(self._first_that_takes(group.records))
+            writer.add(group.records, group.parsed)
+            segments.update((record.url, writer.name) for record in group.records)
+        return segments
+
+    def _groups(
+        self, records: Sequence[FetchRecord], parsed: Mapping[str, ParsedBatch]
+    ) -> Sequence[AnswerGroup]:
+        whole = AnswerGroup(records, parsed)
+        if self._first_that_takes(records) == 0 and not whole.has_repeats:
+            return (whole,)
+        return whole.split()
+
+    def _first_that_takes(self, records: Sequence[FetchRecord]) -> int:
+        """Which of the open segments takes answers: the first behind all that have a record of one
+        of their URLs, or the last of these where the new one takes the place of that."""
+        urls = {record.url for record in records}
+        for at in reversed(range(len(self._open))):
+            writer = self._open[at]
+            known = urls & writer.urls
+            if known:
+                return at if all(map(writer.may_take, known)) else at + 1
+        return 0
+
+    def _writer_for(self, at: int) -> SegmentWriter:
+        if at == len(self._open):
+            if at == MAX_OPEN:
+                self._publish(self._open.pop(0))
+            self._open.append(self._begun())
+        return self._open[min(at, len(self._open) - 1)]
 
     def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None:
         """Stores hosts that failed, with the answers that came meanwhile."""
-        if self._open is not None:
-            self._open.add_host_troubles(troubles)
+        if self._open:
+            self._open[0].add_host_troubles(troubles)
 
     @property
     def due_in_s(self) -> float | None:
-        """After how long the open segment is old enough; None where none is open."""
-        if self._open is None:
-            return None
-        if self._open.bytes >= self._max_bytes:
+        """After how long the first of the open segments is old enough; None where none is open."""
+        return min(map(self._due_in_s, self._open), default=None)
+
+    def _due_in_s(self, writer: SegmentWriter) -> float:
+        if writer.bytes >= self._max_bytes:
             return 0.0
-        return max(0.0, self._open.begun + self._max_age_s - self._clock.monotonic())
+        return max(0.0, writer.begun + self._max_age_s - self._clock.monotonic())
 
     @property
     def age_s(self) -> float:
-        """How old the open segment is; 0 where none is open. For any thread."""
-        writer = self._open
-        return 0.0 if writer is None else max(0.0, self._clock.monotonic() - writer.begun)
+        """How old the first open segment is; 0 where none is open. For any thread."""
+        oldest = self._open[:1]
+        return max((self._clock.monotonic() - each.begun for each in oldest), default=0.0)
 
     def publish_if_due(self) -> None:
         """To be called now and then, also while nothing comes."""
-        if self.due_in_s == 0.0:
-            self.publish()
+        for writer in [each for each in self._open if self._due_in_s(each) == 0.0]:
+            self._open.remove(writer)
+            self._publish(writer)
         self._look_for_left()
 
     def publish(self) -> None:
-        """Closes the open segment. It is written while the next one is filled."""
-        writer, self._open = self._open, None
-        if writer is not None:
-            self._publish(writer)
+        """Closes the open segments. They are written while the next one is filled."""
+        while self._open:
+            self._publish(self._open.pop(0))
 
     def close(self) -> None:
-        """Closes the open segment, and waits until it is published."""
+        """Closes the open segments, and waits until they are published."""
         try:
             self.publish()
         finally:
@@ -154,12 +195,12 @@ class SegmentRoll:
         self._background.do(lambda: self._on_published(writer.name))
 
     def abandon(self) -> None:
-        """Leaves the open segment as it is, where the service ends and cannot finish: the next one
-        publishes it."""
-        writer, self._open = self._open, None
+        """Leaves the open segments as they are, where the service ends and cannot finish: the next
+        one publishes them."""
+        left, self._open = self._open, []
         with suppress(CrawlError, OSError):  # it has been said, and is found again
             self._background.close()
-        if writer is not None:
+        for writer in left:
             writer.abandon()
 
     def _writer(self, name: str) -> SegmentWriter:

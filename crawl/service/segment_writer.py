@@ -7,12 +7,16 @@ it, and the segment is published as a whole, finished and parsed, when it is clo
 
 Until then it has no fetch list, so that no command takes it for a segment: a `crawl fetch` would
 ask for pages that are being asked for. A service that starts closes those that a killed one left.
+
+It has one record of a URL. An answer that says only that the URL is to be asked again gives way to
+the next one: updatedb would make the same of both as of the last.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
+from typing import Protocol
 
 import pyarrow as pa
 
@@ -21,7 +25,7 @@ from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import Locked
 from crawl.fetcher.output import part_end
-from crawl.fetcher.output.batch import Batch, KeptForParse, PackedBatch, pack_notes
+from crawl.fetcher.output.batch import Batch, KeptForParse, PackedBatch
 from crawl.fetcher.output.chunk_files import ChunkFiles
 from crawl.fetcher.output.journal import JOURNAL, Journal
 from crawl.fetcher.values.record import FetchRecord
@@ -49,8 +53,26 @@ from crawl.storage.segments import (
 _PART = 0
 """It has one part, as it has one writer."""
 
+_ROW_BYTES = 4096
+"""Of a record in memory, beside its page."""
+
 ParseTable = Callable[[pa.Table], ParsedBatch]
 """Parses rows of content of which no parse is at hand."""
+
+TakeRecovered = Callable[[str, Sequence[FetchRecord], Sequence[ParsedBatch]], None]
+"""Told of answers that were found in a journal, with the parses of their pages: the name of their
+segment comes first."""
+
+
+class DoLater(Protocol):
+    """Has something done after all that it was given before."""
+
+    def __call__(self, work: Callable[[], None], held_bytes: int = 0, /) -> None:
+        """`held_bytes` are in memory until it is done."""
+
+
+def _at_once(work: Callable[[], None], held_bytes: int = 0, /) -> None:
+    work()
 
 
 class SegmentWriter:
@@ -66,9 +88,8 @@ class SegmentWriter:
         buckets: int,
         before_parse: KeptForParse,
         parse: ParseTable,
-        later: Callable[[Callable[[], None]], None] = lambda work: work(),
+        later: DoLater = _at_once,
     ) -> None:
-        """`later` has something done after all that it was given before."""
         self.name = name
         self._later = later
         self._config = config
@@ -90,6 +111,8 @@ class SegmentWriter:
         self._batch = Batch(before_parse)
         self._parsed: dict[str, ParsedBatch] = {}
         """Parses of pages of the batch, by URL."""
+        self._passing: dict[str, FetchRecord] = {}
+        """The last answers of URLs that are to be asked again, until the next one comes."""
         self._troubles: list[HostTrouble] = []
         self.counters = Counters()
         self._written = Counters()
@@ -102,16 +125,26 @@ class SegmentWriter:
     def _holding(self, segment: Segment) -> AbstractContextManager[Lock]:
         return locked(segment.folder, "serve", self._config, self._clock)
 
+    def may_take(self, url: str) -> bool:
+        """Whether it has no record of a URL, or one that gives way to the next."""
+        return url not in self.urls or url in self._passing
+
     def add(self, records: Sequence[FetchRecord], parsed: Mapping[str, ParsedBatch]) -> None:
-        """Takes answers, of URLs that have none here, with the parses of their pages. They are safe
+        """Takes answers, of URLs that it may take, with the parses of their pages. They are safe
         from the death of the process when it returns."""
         for record in records:
             self.counters["records"] += 1
             self.counters[Status(record.datum.status).label] += 1
+            if record.url in self._passing:
+                self.counters["records_replaced"] += 1
         self._journal.write(records, (), Counters(self.counters))
         for record in records:
             self.urls.add(record.url)
-            self.bytes += self._batch.add(record)
+            self._passing.pop(record.url, None)
+            if record.datum.status == Status.FETCH_RETRY and record.content is None:
+                self._passing[record.url] = record
+            else:
+                self.bytes += self._batch.add(record)
         self._parsed.update(parsed)
         if self._batch.is_full:
             self._write_batch_later()
@@ -120,30 +153,34 @@ class SegmentWriter:
         """Takes hosts that failed, for the rounds of the batch crawl."""
         self._troubles.extend(troubles)
 
-    def recover(self) -> dict[str, int]:
-        """Takes in what the journal of a service that died has, and its committed chunks; the URLs
-        with the moments of their answers."""
+    def recover(self, take: TakeRecovered) -> None:
+        """Takes in what the journal of a service that died has, beside its committed chunks."""
         known = self._log.committed()
         named = {name for chunk in known for name in chunk.notes}
         notes = self._journal_files.uncommitted_notes(named.__contains__)
-        answered: dict[str, int] = {}
-        fresh = []
+        if known:
+            self.counters.update(known[-1].counters)
+        last: dict[str, FetchRecord] = {}
         for note in (note for each in notes.values() for note in each):
-            urls = {record.url for record in note.records}
-            if self.urls.isdisjoint(urls):
-                self.urls |= urls
-                fresh.append(note)
-            for record in note.records:
-                answered[record.url] = record.datum.fetch_time
-        for packed in pack_notes(fresh, self._before_parse):
-            self._write(packed, {})
-            self.counters.update(packed.counters)
+            last.update((record.url, record) for record in note.records)
+            self.counters.update(note.counters)
+        batch, taken = Batch(self._before_parse), []
+        for record in last.values():
+            batch.add(record)
+            taken.append(record)
+            if batch.is_full:
+                take(self.name, taken, self._write(batch.packed({}), {}))
+                batch, taken = batch.next(), []
+        if taken:
+            take(self.name, taken, self._write(batch.packed({}), {}))
         self._commit(list(notes))
-        return answered
 
     def publish(self) -> None:
         """Has what is left written, and makes it a segment: fetched, parsed, and nobody's any
         more. Nothing may be added from now on."""
+        for record in self._passing.values():
+            self._batch.add(record)
+        self._passing = {}
         self._write_batch_later()
         self._later(self._publish)
 
@@ -163,9 +200,17 @@ class SegmentWriter:
         batch, parsed = self._batch, self._parsed
         if batch.rows:
             self._batch, self._parsed = batch.next(), {}
-            self._later(lambda: self._write(batch.packed({}), parsed))
+            # its pages and what was made of them, which is about as much again
+            held_bytes = 2 * batch.bytes + _ROW_BYTES * batch.rows
+            self._later(lambda: self._write_packed(batch, parsed), held_bytes)
 
-    def _write(self, packed: PackedBatch, parsed: Mapping[str, ParsedBatch]) -> None:
+    def _write_packed(self, batch: Batch, parsed: Mapping[str, ParsedBatch]) -> None:
+        self._write(batch.packed({}), parsed)
+
+    def _write(
+        self, packed: PackedBatch, parsed: Mapping[str, ParsedBatch]
+    ) -> Sequence[ParsedBatch]:
+        """Writes a batch; the parses of its pages."""
         for part, rows in packed.tables.items():
             self._files.write(part, rows)
         contents = packed.tables[CONTENT]
@@ -178,6 +223,7 @@ class SegmentWriter:
             self._files.write(PARSE_DATA, batch.parse_data)
             self._files.write(PARSE_TEXT, batch.parse_text)
             self._written.update(batch.counters)
+        return batches
 
     def _commit(self, notes: list[str]) -> None:
         pieces = self._files.finish()
@@ -241,7 +287,7 @@ def unpublished(crawl_dir: CrawlDir) -> list[str]:
 def let_go_of_published(crawl_dir: CrawlDir, config: Config, clock: Clock) -> None:
     """Tidies segments up whose service died after it had published them, and before it had made the
     copy of what says so, deleted the journal or let go of the lock."""
-    for segment in crawl_dir.segments.held_of_service():
+    for segment in crawl_dir.segments.untidy_of_service():
         try:
             with locked(segment.folder, "serve", config, clock) as lock:
                 held = segment.held_by(lock)

@@ -55,6 +55,7 @@ from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Queue
 from crawl.service.record_parser import RecordParser
+from crawl.service.recovered_answers import RecoveredAnswers
 from crawl.service.related_images import RelatedImages
 from crawl.service.robots_waits import RobotsWaits
 from crawl.service.scope import Scope
@@ -296,7 +297,8 @@ class Service:
         for warning in about.warnings:
             _log.warning("%s: %s", about.store, warning)
         self._warm_up.wait()
-        self._roll.recover()
+        recovered = RecoveredAnswers(self.queue, self.pages, self.admission, self.counters)
+        self._roll.recover(recovered.take)
         if self.search is not None:
             self.search.start()
         self._lane.keep_pauses(self._owed.begin())

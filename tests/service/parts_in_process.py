@@ -139,9 +139,9 @@ class StubRoll:
         self._mortal = mortal
         self.published = 0
 
-    def add(self, records: Sequence[FetchRecord], parsed: Mapping[str, Any]) -> str:
+    def add(self, records: Sequence[FetchRecord], parsed: Mapping[str, Any]) -> dict[str, str]:
         self._mortal.step()
-        return "segment"
+        return {record.url: "segment" for record in records}
 
     def add_host_troubles(self, troubles: Iterable[object]) -> None: ...
 

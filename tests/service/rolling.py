@@ -63,11 +63,13 @@ def added(number: int) -> list[str]:
 
 def fill(address: str, told: str) -> None:
     """Goes on with what is there, stores some answers, the half of them in a segment that is
-    closed in between; a line in `told` for each that is stored."""
+    closed in between, some of the others in one that is open beside it; a line in `told` for each
+    that is stored. Every last page was asked for in vain before."""
     roll = roll_of(CrawlDir(address))
     roll.recover()
     for number in range(_ADDITIONS):
         urls = added(number)
+        roll.add([page(urls[-1], status=Status.FETCH_RETRY)], {})
         records = [page(urls[0], status=Status.FETCH_GONE), *map(page, urls[1:])]
         # of every second the parse is lost
         roll.add(records, parses_of(records) if number % 2 else {})
@@ -77,6 +79,9 @@ def fill(address: str, told: str) -> None:
             os.fsync(lines.fileno())
         if number == 1:
             roll.publish()
+        if number == 2:
+            again = [page(url, "again") for url in urls[1:]]
+            roll.add(again, parses_of(again))
     roll.close()
 
 

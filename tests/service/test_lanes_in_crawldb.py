@@ -143,8 +143,8 @@ def test_the_newest_answer_counts_whatever_is_applied_first(tmp_path: Path, conf
     newer = page(ROOT, "newer")
     older = page(ROOT, "older")
     older = replace(older, datum=replace(older.datum, fetch_time=older.datum.fetch_time - _DAY_MS))
-    first = roll.add([older], parses_of([older]))
-    last = roll.add([newer], parses_of([newer]))
+    first = roll.add([older], parses_of([older]))[ROOT]
+    last = roll.add([newer], parses_of([newer]))[ROOT]
     roll.close()
     update(directory, config, last)
     record = records_of(directory)[ROOT]
@@ -164,7 +164,7 @@ def test_what_says_nothing_of_a_page_leaves_the_one_before(
         directory = CrawlDir(str(tmp_path / way))
         roll = roll_of(directory)
         answers = [page(ROOT), page(ROOT, status=passing)]
-        names = [roll.add([each], parses_of([each])) for each in answers]
+        names = [roll.add([each], parses_of([each]))[ROOT] for each in answers]
         roll.close()
         for each in [names] if way == "together" else [[name] for name in names]:
             update(directory, config, *each)

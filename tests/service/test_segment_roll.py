@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.errors import Locked
 from crawl.fetcher.output.journal import JOURNAL
+from crawl.fetcher.values.record import FetchRecord
 from crawl.model.status import Status
 from crawl.phases.generate import run as generate
 from crawl.phases.generate.options import GenerateOptions
@@ -19,11 +21,11 @@ from crawl.phases.updatedb.options import UpdateDbOptions
 from crawl.readers.status.segments import LEFT_OPEN, segments_status
 from crawl.rounds.state import segment_states
 from crawl.rounds.steps import Stage
-from crawl.service.segment_roll import SegmentRoll
+from crawl.service.segment_roll import MAX_OPEN, SegmentRoll
 from crawl.storage.checking import check
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.lock import LOCK_NAME
-from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE_TEXT, is_of_service
+from crawl.storage.segments import CONTENT, FETCH, GENERATE, PARSE_TEXT, PARSED, is_of_service
 from crawl.tables.runner import InProcess
 from crawl.testing.clock import ManualClock
 from tests.phases.fetched import parse_rows, stray_files
@@ -42,35 +44,66 @@ from tests.service.rolling import (
     roll_of,
 )
 
+_IN_CRAWLDB = {
+    Status.FETCH_SUCCESS: Status.DB_FETCHED,
+    Status.FETCH_GONE: Status.DB_GONE,
+    Status.FETCH_RETRY: Status.DB_UNFETCHED,
+}
+"""What updatedb makes of a URL whose last answer was such a one."""
+A, B, C, D = (f"http://{host}.org/" for host in "abcd")
+
 
 def names(directory: CrawlDir) -> list[str]:
     return [segment.name for segment in directory.segments.generated()]
+
+
+def only(stored: Mapping[str, str]) -> str:
+    """The segment of all these answers."""
+    (name,) = set(stored.values())
+    return name
+
+
+def end(roll: SegmentRoll, directory: CrawlDir, *, is_killed: bool) -> None:
+    """Has all published, by the next start where this one ends at once."""
+    if not is_killed:
+        roll.close()
+        return
+    roll.abandon()
+    recover(directory.address)
+
+
+def assert_published_whole(directory: CrawlDir) -> None:
+    """What is published is parsed, and nothing is left beside it."""
+    for name in names(directory):
+        segment = directory.segments.segment(name)
+        rows = fetched(directory, name)
+        assert len({url for url, _ in rows}) == len(rows), "a segment has one row of each URL"
+        pages = sorted(url for url, datum in rows if datum.status is Status.FETCH_SUCCESS)
+        assert sorted(contents(directory, name)) == pages
+        assert sorted(row["url"] for row in parse_rows(segment, PARSE_TEXT)) == pages
+        assert stray_files(segment) == []
+        assert not segment.folder.exists(LOCK_NAME)
+        assert segment.folder.child(JOURNAL).names() == []
+    result = check(directory)
+    assert (result.faults, result.leftovers) == ([], [])
 
 
 def assert_whole(directory: CrawlDir, told: Path) -> None:
     """All that was stored is in published segments, parsed, and the CrawlDb takes it."""
     wanted = told.read_text().split() if told.exists() else []
     assert directory.segments.open_of_service() == []
-    found: Counter[str] = Counter()
+    found: dict[str, Status] = {}
     for name in names(directory):
-        segment = directory.segments.segment(name)
-        rows = fetched(directory, name)
-        assert len({url for url, _ in rows}) == len(rows), "a segment has one row of each URL"
-        found.update(url for url, _ in rows)
-        pages = {url for url, datum in rows if datum.status is Status.FETCH_SUCCESS}
-        assert set(contents(directory, name)) == pages
-        assert {row["url"] for row in parse_rows(segment, PARSE_TEXT)} == pages
-        assert stray_files(segment) == []
-        assert not segment.folder.exists(LOCK_NAME)
-        assert not segment.folder.child(JOURNAL).names()
-    checked = check(directory)
-    assert (checked.faults, checked.leftovers) == ([], [])
+        found.update((url, datum.status) for url, datum in fetched(directory, name))
+    assert_published_whole(directory)
     assert set(wanted) <= set(found)
     if not found:
         return
     updatedb.run(InProcess(), directory, CONFIG, UpdateDbOptions(), SystemClock())
     statuses = {url: record.status for url, record in records_of(directory).items()}
-    for url in found:
+    for url, last in found.items():
+        assert statuses[url] is _IN_CRAWLDB[last]
+    for url in wanted:
         is_refused = url.startswith("http://h0.")
         assert statuses[url] is (Status.DB_GONE if is_refused else Status.DB_FETCHED)
 
@@ -91,10 +124,10 @@ def test_closed_when_it_is_old_or_large(tmp_path: Path) -> None:
     clock.advance(1)
     roll.publish_if_due()
     records = [page("http://a.org/", "x" * 3000)]
-    second = roll.add(records, parses_of(records))
+    second = only(roll.add(records, parses_of(records)))
     assert due(roll) == 60.0
     records = [page("http://b.org/", "x" * 3000)]
-    assert roll.add(records, parses_of(records)) == second
+    assert only(roll.add(records, parses_of(records))) == second
     assert due(roll) == 0.0
     roll.publish_if_due()
     roll.close()
@@ -103,16 +136,79 @@ def test_closed_when_it_is_old_or_large(tmp_path: Path) -> None:
     assert is_of_service(first) and is_of_service(last)
 
 
-def test_a_second_answer_begins_the_next_segment(tmp_path: Path) -> None:
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_later_try_takes_the_place_of_the_one_before(tmp_path: Path, is_killed: bool) -> None:
     directory = CrawlDir(str(tmp_path / "c"))
     roll = roll_of(directory)
-    first = roll.add([page("http://a.org/", status=Status.FETCH_RETRY)], {})
-    second = roll.add([page("http://a.org/")], {})
-    roll.close()
-    assert [first, second] == names(directory)
+    name = only(roll.add([page(A, status=Status.FETCH_RETRY), page(B)], parses_of([page(B)])))
+    assert only(roll.add([page(A, status=Status.FETCH_RETRY)], {})) == name
+    records = [page(A), page(C, status=Status.FETCH_RETRY)]
+    assert only(roll.add(records, parses_of(records[:1]))) == name
+    end(roll, directory, is_killed=is_killed)
+    assert names(directory) == [name]
+    rows = {url: datum.status for url, datum in fetched(directory, name)}
+    assert rows == {
+        A: Status.FETCH_SUCCESS,
+        B: Status.FETCH_SUCCESS,
+        C: Status.FETCH_RETRY,
+    }
+    counts = directory.segments.segment(name).report(FETCH)["counters"]
+    assert (counts["records"], counts["records_replaced"]) == (5, 2)
+    assert_published_whole(directory)
     updatedb.run(InProcess(), directory, CONFIG, UpdateDbOptions(), SystemClock())
-    record = records_of(directory)["http://a.org/"]
+    record = records_of(directory)[A]
     assert (record.status, record.retries) == (Status.DB_FETCHED, 0)
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+def test_a_page_that_comes_again_goes_to_the_next_open_segment(
+    tmp_path: Path, is_killed: bool
+) -> None:
+    """And what comes with it stays in the first, but for pages that were parsed with it."""
+    directory = CrawlDir(str(tmp_path / "c"))
+    roll = roll_of(directory)
+
+    def add(*records: FetchRecord) -> dict[str, str]:
+        return roll.add(records, parses_of(records))
+
+    first = only(add(page(A)))
+    stored = add(page(A, "again"), page(B), page(C, status=Status.FETCH_GONE))
+    second = stored[A]
+    assert stored == {A: second, B: second, C: first} and second > first
+    assert only(add(page(D))) == first, "the first that takes it"
+    assert only(add(page(B, "later"))) > second, "and never one before an answer of the URL"
+    end(roll, directory, is_killed=is_killed)
+    assert len(names(directory)) == 3
+    assert_published_whole(directory)
+    assert contents(directory, second)[A] != contents(directory, first)[A]
+
+
+def test_an_answer_that_comes_twice_at_once_is_stored_twice(tmp_path: Path) -> None:
+    directory = CrawlDir(str(tmp_path / "c"))
+    roll = roll_of(directory)
+    records = [page(A, "first"), page(B), page(A, "last")]
+    roll.add(records, parses_of(records))
+    roll.close()
+    assert [len(fetched(directory, name)) for name in names(directory)] == [2, 1]
+    assert_published_whole(directory)
+
+
+def test_a_handful_is_open_at_most(tmp_path: Path) -> None:
+    directory, clock = CrawlDir(str(tmp_path / "c")), ManualClock(1_800_000_000_000)
+    roll = roll_of(directory, {"service.segment.seconds": 60}, clock)
+    opened = []
+    for _ in range(MAX_OPEN + 1):
+        opened.append(only(roll.add([page(A)], parses_of([page(A)]))))
+        clock.advance(1)
+    assert opened == sorted(set(opened))
+    eventually(lambda: names(directory) == opened[:1])
+    assert due(roll) == 60.0 - MAX_OPEN, "each by its own age"
+    clock.advance(60.0 - MAX_OPEN)
+    roll.publish_if_due()
+    eventually(lambda: names(directory) == opened[:2])
+    assert due(roll) == 1.0
+    roll.close()
+    assert names(directory) == opened
 
 
 def test_an_open_segment_is_nobodys_business(
@@ -122,7 +218,7 @@ def test_an_open_segment_is_nobodys_business(
     roll = roll_of(directory)
     roll.add([page("http://a.org/")], {})
     roll.publish()
-    opened = roll.add([page("http://b.org/")], {})
+    opened = only(roll.add([page("http://b.org/")], {}))
     eventually(lambda: names(directory) != [])
     updatedb.run(InProcess(), directory, CONFIG, UpdateDbOptions(), clock)
     assert set(records_of(directory)) == {"http://a.org/", "http://a.org/of-text"}
@@ -146,7 +242,39 @@ def test_an_open_segment_is_nobodys_business(
     assert segment.is_complete(FETCH) and segment.require(GENERATE).files == ()
 
 
-@pytest.mark.slow(seconds=60)
+@pytest.mark.parametrize(
+    "moment",
+    [
+        At("write", "crawl_generate/manifest.json.copy"),
+        At("write", "crawl_generate/manifest.json"),
+        At("delete", "crawl_fetch/journal/part-00000/"),
+        At("delete", "*-service/LOCK"),
+    ],
+    ids=["copied", "published", "journal", "lock"],
+)
+def test_killed_when_it_is_published_and_not_let_go_of(tmp_path: Path, moment: At) -> None:
+    directory, told = CrawlDir(str(tmp_path / "c")), tmp_path / "told"
+    assert run_killed(fill, directory.address, str(told), at=moment)
+    (published,) = names(directory)
+    assert directory.segments.segment(published).folder.exists(LOCK_NAME)
+    recover(directory.address)
+    assert_whole(directory, told)
+
+
+def test_what_is_parsed_again_after_a_kill_stays_so(tmp_path: Path) -> None:
+    directory, told = CrawlDir(str(tmp_path / "c")), tmp_path / "told"
+    moment = At("write", "crawl_generate/manifest.json")
+    assert run_killed(fill, directory.address, str(told), at=moment)
+    (published,) = names(directory)
+    segment = directory.segments.segment(published)
+    parsed = {part: replace(segment.require(part), created_ms=1) for part in PARSED}
+    segment.publish_parsed(parsed)
+    recover(directory.address)
+    assert {part: segment.require(part) for part in PARSED} == parsed
+    assert not segment.folder.exists(LOCK_NAME)
+
+
+@pytest.mark.slow(seconds=90)
 @pytest.mark.exhaustive
 def test_killed_at_its_writes(tmp_path: Path) -> None:
     """At every kind of write, and once more while the next start makes it whole."""
@@ -167,7 +295,7 @@ def test_a_torn_note_costs_its_own_answers_alone(tmp_path: Path, cut: int) -> No
     directory = CrawlDir(str(tmp_path / "c"))
     roll = roll_of(directory)
     for number in range(2):
-        name = roll.add([page(url) for url in added(number)], {})
+        name = only(roll.add([page(url) for url in added(number)], {}))
     roll.abandon()
     (notes,) = (tmp_path / "c" / "segments" / name).rglob("*.notes")
     notes.write_bytes(notes.read_bytes()[:-cut])
@@ -180,7 +308,7 @@ def test_a_damaged_chunk_is_told(tmp_path: Path) -> None:
     directory = CrawlDir(str(tmp_path / "c"))
     roll = roll_of(directory)
     records = [page(url) for url in added(0)]
-    name = roll.add(records, parses_of(records))
+    name = only(roll.add(records, parses_of(records)))
     roll.close()
     segment = directory.segments.segment(name)
     (file,) = segment.require(CONTENT).files
@@ -188,21 +316,6 @@ def test_a_damaged_chunk_is_told(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[: file.bytes // 2])
     faults = check(directory).faults
     assert [fault.path for fault in faults] == [f"segments/{name}/content/{file.path}"]
-
-
-@pytest.mark.parametrize(
-    "moment",
-    [
-        At("write", f"{GENERATE}/manifest.json.copy"),
-        At("write", f"{GENERATE}/manifest.json"),
-        At("delete", JOURNAL + "*"),
-    ],
-)
-def test_what_the_death_after_a_publication_leaves_is_tidied_up(tmp_path: Path, moment: At) -> None:
-    directory, told = CrawlDir(str(tmp_path / "c")), tmp_path / "told"
-    assert run_killed(fill, directory.address, str(told), at=moment)
-    recover(directory.address)
-    assert_whole(directory, told)
 
 
 def test_processes_that_share_a_crawl_leave_each_others_segments_alone(tmp_path: Path) -> None:
@@ -213,9 +326,9 @@ def test_processes_that_share_a_crawl_leave_each_others_segments_alone(tmp_path:
 
     first, second = shared(), shared()
     first.recover()
-    name = first.add([page("http://a.org/")], {})
+    name = only(first.add([page("http://a.org/")], {}))
     second.recover()
-    other = second.add([page("http://a.org/")], {})
+    other = only(second.add([page("http://a.org/")], {}))
     assert other > name
     second.publish()
     first.abandon()  # as if it had died
