@@ -23,7 +23,7 @@ import pyarrow as pa
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.errors import Locked
+from crawl.errors import DamagedFile, Locked
 from crawl.fetcher.output import part_end
 from crawl.fetcher.output.batch import Batch, KeptForParse, PackedBatch
 from crawl.fetcher.output.chunk_files import ChunkFiles
@@ -293,5 +293,5 @@ def let_go_of_published(crawl_dir: CrawlDir, config: Config, clock: Clock) -> No
                 held = segment.held_by(lock)
                 held.manifest_file(GENERATE).heal()
                 held.folder.delete(JOURNAL)
-        except Locked:
-            continue  # another process has it, and is not done
+        except (Locked, DamagedFile):
+            continue  # another process has it, and is not done; or `crawl check` tells of it

@@ -339,3 +339,15 @@ def test_processes_that_share_a_crawl_leave_each_others_segments_alone(tmp_path:
     second.close()
     assert names(directory) == [name, other]
     assert directory.segments.open_of_service() == []
+
+
+def test_a_damaged_segment_that_is_locked_keeps_no_service_from_starting(tmp_path: Path) -> None:
+    directory, told = CrawlDir(str(tmp_path / "c")), tmp_path / "told"
+    moment = At("write", "crawl_generate/manifest.json")
+    assert run_killed(fill, directory.address, str(told), at=moment)
+    (name,) = names(directory)
+    folder = directory.segments.segment(name).folder
+    for file in ("manifest.json", "manifest.json.copy"):
+        Path(folder.path(f"{GENERATE}/{file}")).write_bytes(b"{")
+    recover(directory.address)
+    assert check(directory).faults != []
