@@ -38,7 +38,7 @@ def test_what_a_full_disk_cannot_take_is_not_acknowledged(tmp_path: Path) -> Non
             jobs |= service.submit([web.url(0, "/p/2")])
             refused = service.ask("/v1/urls", {"url": web.url(0, "/p/3")})
             assert refused.status == 503
-            assert "full" in refused.value["error"]["message"]
+            assert "cannot store" in refused.value["error"]["message"]
             service.wait_for_ends(list(jobs))
             assert service.stop() == 0
         assert not [each for each in web.pages() if each.path == "/p/3"]
@@ -50,12 +50,12 @@ def test_what_a_full_disk_cannot_take_is_not_acknowledged(tmp_path: Path) -> Non
     [
         "folder append *.notes before 2",
         pytest.param("queue finish before 2", marks=pytest.mark.exhaustive),
-        pytest.param("store pages before 2", marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_service_that_cannot_store_answers_ends_and_loses_nothing(
     tmp_path: Path, step: str
 ) -> None:
+    """For the store of pages it waits instead (stores/test_patience.py)."""
     with hosts(2) as web:
         with serving(tmp_path, dies=f"full:{step}") as service:
             jobs: dict[str, str] = {}
