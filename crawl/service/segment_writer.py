@@ -287,7 +287,7 @@ def unpublished(crawl_dir: CrawlDir) -> list[str]:
 def let_go_of_published(crawl_dir: CrawlDir, config: Config, clock: Clock) -> None:
     """Tidies segments up whose service died after it had published them, and before it had made the
     copy of what says so, deleted the journal or let go of the lock."""
-    for segment in crawl_dir.segments.held_of_service():
+    for segment in crawl_dir.segments.untidy_of_service():
         try:
             with locked(segment.folder, "serve", config, clock) as lock:
                 held = segment.held_by(lock)

@@ -25,7 +25,7 @@ from crawl.model import tables
 from crawl.model.report import Report
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
-from crawl.storage.lock import LOCK_NAME, Lock
+from crawl.storage.lock import CHANGE_NAME, LOCK_NAME, Lock
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
 from crawl.storage.snapshot import MANIFEST, REPORT
@@ -231,15 +231,19 @@ class Segments:
         segments = map(self.segment, filter(is_of_service, self.folder.names()))
         return [segment for segment in segments if self._is_open(segment)]
 
-    def held_of_service(self) -> list[Segment]:
-        """The segments of a service that are published and yet locked: whoever published them is
-        about to let go of them, or died before it had."""
+    def untidy_of_service(self) -> list[Segment]:
+        """The segments of a service that are published and yet locked, or have a copy alone of what
+        says so: whoever published them is about to let go of them, or died before it had."""
         segments = map(self.segment, filter(is_of_service, self.folder.names()))
-        return [
-            segment
-            for segment in segments
-            if segment.folder.exists(LOCK_NAME) and not self._is_open(segment)
-        ]
+        return [segment for segment in segments if self._is_untidy(segment)]
+
+    def _is_untidy(self, segment: Segment) -> bool:
+        try:
+            content, is_copy = segment.manifest_file(GENERATE).look()
+        except StorageError:  # damaged: `crawl check` tells of it, and mends it
+            return False
+        locks = (LOCK_NAME, CHANGE_NAME)
+        return content is not None and (is_copy or any(map(segment.folder.exists, locks)))
 
     def _is_open(self, segment: Segment) -> bool:
         try:

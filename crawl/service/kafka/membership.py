@@ -259,7 +259,7 @@ class Membership:
         offsets = [self._place(partition, offset) for partition, offset in positions.items()]
         try:
             # a commit that is waited for has no bound of its own: first whether anybody answers
-            self._consumer.committed(offsets[:1], timeout=_PROBE_S)
+            self._consumer.list_topics(self._topic, _PROBE_S)
             done = self._consumer.commit(offsets=offsets, asynchronous=False)
         except KafkaException as error:
             _log.info("jobs may be done twice: %s", self._kafka.line(error))

@@ -172,7 +172,7 @@ class ResultArrivals(Arrivals):
         try:
             if is_last:
                 # it has no bound of its own: first whether anybody answers
-                self._consumer.committed(offsets[:1], timeout=_PROBE_S)
+                self._consumer.list_topics(topic, _PROBE_S)
                 self._consumer.commit(offsets=offsets, asynchronous=False)
             else:
                 self._consumer.commit(offsets=offsets, asynchronous=True)

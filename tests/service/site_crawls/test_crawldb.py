@@ -41,4 +41,5 @@ def test_each_url_of_a_site_crawl_has_one_record(tmp_path: Path) -> None:
         url("/x", "b.test"): Status.DB_UNFETCHED,  # outside of the site, for the batch crawl
     }
     assert statuses[url("/refresh")] in (Status.DB_FETCHED, Status.DB_REDIR_TEMP)
-    assert len(crawl_dir.crawldb.current().applied) >= 2  # type: ignore[union-attr]
+    published = crawl_dir.crawldb.current()
+    assert published is not None and len(published.applied) >= 2

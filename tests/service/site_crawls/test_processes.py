@@ -6,6 +6,7 @@ import json
 import socket
 import threading
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -34,7 +35,7 @@ class Web:
             page = honest(html(path, *links), HTML)
             server.answers[path] = self._held(page) if path[1] == "c" else page
 
-    def _held(self, page: bytes):  # type: ignore[no-untyped-def]
+    def _held(self, page: bytes) -> Callable[[socket.socket], None]:
         def answer(connection: socket.socket) -> None:
             self.may_go_on.wait(120)
             connection.sendall(page)

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import NoReturn
 
 import pytest
@@ -23,16 +23,23 @@ class FaultyStore(MemoryStore):
         self.faults: list[StorageError] = []
         self.on_fault: Callable[[], None] = lambda: None
 
-    def get_many(self, space: Space, keys: object) -> list[bytes | None]:
+    def get_many(self, space: Space, keys: Sequence[bytes]) -> list[bytes | None]:
         self._fail()
-        return super().get_many(space, keys)  # type: ignore[arg-type]
+        return super().get_many(space, keys)
 
-    def put_many(self, space: Space, rows: object) -> None:
-        super().put_many(space, rows)  # type: ignore[arg-type]
+    def put_many(self, space: Space, rows: Sequence[Row]) -> None:
+        super().put_many(space, rows)
         self._fail()
 
-    def compare_and_set(self, *given: object, **named: object) -> bool:
-        is_set = super().compare_and_set(*given, **named)  # type: ignore[arg-type]
+    def compare_and_set(
+        self,
+        space: Space,
+        key: bytes,
+        expected: bytes | None,
+        value: bytes | None,
+        expires_at_ms: int | None = None,
+    ) -> bool:
+        is_set = super().compare_and_set(space, key, expected, value, expires_at_ms)
         self._fail()
         return is_set
 

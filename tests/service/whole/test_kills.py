@@ -180,7 +180,8 @@ def _check_folder(directory: Path) -> None:
         check=False,
     )
     said = checked.stdout.decode() + checked.stderr.decode()
-    assert checked.returncode == 0 and "that is no damage" not in said, said
+    # who died owes pauses to a fetch that comes (serving/); no segment has anything left of it
+    assert checked.returncode == 0 and "segments/" not in said, said
     segments = CrawlDir(str(directory)).segments
     names = segments.folder.names()
     assert names
