@@ -274,7 +274,7 @@ def test_what_is_parsed_again_after_a_kill_stays_so(tmp_path: Path) -> None:
     assert not segment.folder.exists(LOCK_NAME)
 
 
-@pytest.mark.slow(seconds=90)
+@pytest.mark.slow(seconds=240)
 @pytest.mark.exhaustive
 def test_killed_at_its_writes(tmp_path: Path) -> None:
     """At every kind of write, and once more while the next start makes it whole."""
