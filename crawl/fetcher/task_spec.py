@@ -67,6 +67,10 @@ class FetchTaskSpec:
 
     handed_over: HandedOver = field(default_factory=HandedOver)
     """What earlier fetches have left."""
+    keeps_to_lists: bool = False
+    """Whether it asks the hosts of the lists and their twins alone, as services ask the others."""
+    is_served: Callable[[], bool] = bool
+    """Whether a service may ask hosts that are on none of the lists."""
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Which fetch the tasks are of, however often each of them is tried."""
 

@@ -27,6 +27,8 @@ from crawl.storage.segments import Segment, Segments
 from crawl.storage.snapshot import Dataset, Transaction, WriteOptions
 
 _FETCHING = "fetching"
+SERVING = "serving"
+"""The folder of the services that send requests (storage/fetch_lanes.py)."""
 Result = TypeVar("Result")
 
 
@@ -125,9 +127,11 @@ class CrawlDir:
     def lock_folders(self) -> list[Folder]:
         """Every folder that may have a lock."""
         names = self.segments.folder.names()
+        serving = self.folder.child(SERVING)
         return [
             *(dataset.folder for dataset in self.datasets()),
             self.fetching_folder,
+            *(serving.child(name) for name in serving.names()),
             *(self.segments.segment(name).folder for name in names),
         ]
 
