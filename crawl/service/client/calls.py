@@ -85,11 +85,14 @@ def _fault(request: Request[Any], answer: Answer, clock: Clock) -> ServiceFault 
     return fault_of(answer, clock.now_ms())
 
 
-def lookup(urls: Iterable[str], around: Surroundings) -> Call[list[Page | None]]:
+def lookup(
+    urls: Iterable[str], around: Surroundings, formats: Iterable[str] | None
+) -> Call[list[Page | None]]:
     """Any number, in the order in which they were asked for."""
     asked, found = _texts(urls, "lookup"), list[Page | None]()
+    formats = formats if formats is None or isinstance(formats, str) else list(formats)
     for begin in range(0, len(asked), MOST_OF_A_LOOKUP):
-        batch = requests.lookup(asked[begin : begin + MOST_OF_A_LOOKUP])
+        batch = requests.lookup(asked[begin : begin + MOST_OF_A_LOOKUP], formats)
         found += yield from ask(batch, around)
     return found
 
@@ -102,11 +105,14 @@ def submit(
     priority: str | None,
     max_age: float | str | None,
     tags: Iterable[str] | None,
+    formats: Iterable[str] | None,
+    image: bool | None,
 ) -> Call[list[Job]]:
     listed = None if urls is None else [urls] if isinstance(urls, str) else list(urls)
     if listed == []:
         return []
-    return (yield from ask(requests.submit(listed, text, priority, max_age, tags), around))
+    request = requests.submit(listed, text, priority, max_age, tags, formats, image)
+    return (yield from ask(request, around))
 
 
 def wait_for(
