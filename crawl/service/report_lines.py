@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from crawl.clock import Clock
-from crawl.service.service import ServiceStats
+from crawl.service.service_stats import ServiceStats
 
 EVERY_S = 60.0
 _REFUSALS_SHOWN = 3

@@ -5,9 +5,12 @@ outside: it looks for an answer of others when it needs one, and brings its own 
 from __future__ import annotations
 
 from collections import OrderedDict
+from dataclasses import dataclass
 from threading import Lock
 
 from crawl.clock import Clock
+from crawl.robots.stored import StoredAnswer
+from crawl.service.shared_robots import SharedRobots
 
 MAX_AUTHORITIES = 20_000
 """Of those that were asked last; of others the wait is not told apart from the queue's."""
@@ -52,3 +55,23 @@ class RobotsWaits:
         began_ms, ended_ms = span
         end_ms = until_ms if ended_ms is None else min(until_ms, ended_ms)
         return max(0, end_ms - max(from_ms, began_ms))
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRobots:
+    """Shared answers as the engine asks for them and brings them, and how long that takes."""
+
+    shared: SharedRobots
+    waits: RobotsWaits
+
+    def take(self, authority: str) -> StoredAnswer | None:
+        """The answer of an authority that still counts; None where it has to be asked."""
+        answer = self.shared.take(authority)
+        if answer is None:
+            self.waits.begin(authority)
+        return answer
+
+    def add(self, answer: StoredAnswer) -> None:
+        """Takes an answer that the engine has brought."""
+        self.waits.end(answer.authority)
+        self.shared.add(answer)

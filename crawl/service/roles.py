@@ -14,7 +14,8 @@ from crawl.errors import UsageError
 from crawl.service.http_limits import HttpLimits
 from crawl.service.listeners import Listener
 from crawl.service.role import Role
-from crawl.service.service import Service, ServiceStats
+from crawl.service.service import Service
+from crawl.service.service_stats import ServiceStats
 from crawl.service.settings_kafka import KAFKA_SERVERS
 from crawl.service.stores.store import Store
 from crawl.storage.crawl_dir import CrawlDir

@@ -58,9 +58,12 @@ class SharedRobots:
             self._waiting.append(answer)
 
     def flush(self, before: Callable[[], object] = lambda: None) -> None:
-        """Stores what was learnt by now; `before` is called before it can be read."""
+        """Stores what was learnt by now; `before` is called before it can be read, where there is
+        anything."""
         with self._lock:
             answers, self._waiting = self._waiting, []
+        if not answers:
+            return
         before()
         rows = [
             Row(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from crawl.fetcher.frontier.queue_stats import IdleQueues
 from crawl.service.report_lines import ReportLines
-from crawl.service.service import ServiceStats
+from crawl.service.service_stats import ServiceStats
 
 
 class ManualClock:

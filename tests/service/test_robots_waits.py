@@ -1,6 +1,9 @@
 from __future__ import annotations
 
-from crawl.service.robots_waits import RobotsWaits
+from crawl.robots.stored import StoredAnswer
+from crawl.service.robots_waits import RobotsWaits, TimedRobots
+from crawl.service.shared_robots import SharedRobots
+from crawl.service.stores.memory import MemoryStore
 from crawl.testing.clock import ManualClock
 
 A, B = "http://a:80", "http://b:80"
@@ -50,3 +53,19 @@ def test_those_that_were_asked_last_are_remembered() -> None:
     assert len(waits) == 10
     assert waits.within("http://h0:80", 0, 200_000) == 0
     assert waits.within("http://h99:80", 0, 110_000) == 1_000
+
+
+def test_the_wait_is_from_the_first_who_asks_until_the_answer_is_brought() -> None:
+    clock = ManualClock(1_800_000_000_000)
+    waits = RobotsWaits(clock)
+    robots = TimedRobots(SharedRobots(MemoryStore(clock), clock, 3600.0), waits)
+    begun_ms = clock.now_ms()
+    assert robots.take(A) is None
+    clock.advance(2)
+    robots.add(StoredAnswer(A, clock.now_ms(), clock.now_ms() + 60_000, 200, f"{A}/robots.txt"))
+    clock.advance(1)
+    robots.shared.flush()
+    assert waits.within(A, begun_ms, clock.now_ms()) == 2000
+    assert robots.take(A) is not None
+    clock.advance(5)
+    assert waits.within(A, begun_ms, clock.now_ms()) == 2000, "nobody asked again"

@@ -32,7 +32,7 @@ from crawl.service.kafka.partitions import Partitions
 from crawl.service.kafka.sending_right import SendingRight
 from crawl.service.kafka.values import KafkaSettings
 from crawl.service.lane import Lane
-from crawl.service.service import ServiceStats
+from crawl.service.service_stats import ServiceStats
 from crawl.service.settings import IDLE
 from crawl.urls.partition import PartitionMode
 

@@ -20,7 +20,8 @@ from crawl.service.listeners import Listener
 from crawl.service.queues.queue import Queue
 from crawl.service.robots_waits import RobotsWaits
 from crawl.service.scope import Scope
-from crawl.service.service import Service, ServiceStats
+from crawl.service.service import Service
+from crawl.service.service_stats import ServiceStats
 from crawl.service.settings import QueueBounds
 from crawl.service.stores.store import Store
 from crawl.storage.crawl_dir import CrawlDir
