@@ -53,7 +53,7 @@ class Served:
 
 
 def run(work: Work, options: ServeOptions) -> Iterator[Served]:
-    from crawl.service.serving import bound, listen, require_server, served
+    from crawl.service.serving import bound, listen, quick_turns, require_server, served
 
     require_server()
     import threading
@@ -84,6 +84,7 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     host, port = listener.getsockname()[:2]
     address = f"http://{f'[{host}]' if ':' in host else host}:{port}"
     with (
+        quick_turns(),
         work.stopping(is_asked.set),
         crawl,
         served(crawl.app(), listener, crawl.limits) as is_alive,
