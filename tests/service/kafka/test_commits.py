@@ -52,7 +52,7 @@ def test_a_process_that_leaves_does_not_break_off(kafka: RealKafka) -> None:
         target=leave, args=(kafka.address, "left")
     )
     process.start()
-    process.join(3 * PATIENCE_S)
+    process.join(2 * PATIENCE_S)
     try:
         assert process.exitcode == 0
     finally:
