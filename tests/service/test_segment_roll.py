@@ -216,10 +216,11 @@ def test_an_open_segment_is_nobodys_business(
 ) -> None:
     directory, clock = CrawlDir(str(tmp_path / "c")), SystemClock()
     roll = roll_of(directory)
-    roll.add([page("http://a.org/")], {})
+    closed = directory.segments.segment(only(roll.add([page("http://a.org/")], {})))
     roll.publish()
     opened = only(roll.add([page("http://b.org/")], {}))
-    eventually(lambda: names(directory) != [])
+    # it is published in two writes, and who reads it in between is told so
+    eventually(lambda: names(directory) != [] and not closed.folder.exists(LOCK_NAME))
     updatedb.run(InProcess(), directory, CONFIG, UpdateDbOptions(), clock)
     assert set(records_of(directory)) == {"http://a.org/", "http://a.org/of-text"}
     done = generate.run(
