@@ -180,9 +180,8 @@ def test_a_webhook_of_a_disabled_key_is_told_of_nothing_until_it_is_enabled() ->
     webhooks = Registrations(
         *(MemoryStore(clock), clock, rules()), is_enabled=lambda key: key not in disabled
     )
-    made = [
-        webhooks.add(owner, "https://hook.example/", ["*"]) for owner in ("k", "other", "local")
-    ]
+    url = "https://hook.example/"
+    made = [webhooks.add(key, url, ["*"], is_of_all=True) for key in ("k", "other", "local")]
     event = WebhookEvent("finished", b"{}")
     reasons = {each.id: each.pause_reason for each in webhooks.wanting(event)}
     expected = [PauseReason.KEY_DISABLED, PauseReason.ACTIVE, PauseReason.ACTIVE]
