@@ -72,6 +72,8 @@ class FetchTaskSpec:
     may_leave_lists: Callable[[], bool] | None = None
     """Asked before a server of no list is; None where that is settled: it keeps to its lists, or
     services know that it may ask anybody."""
+    is_interrupted: bool = False
+    """Whether it is to end before anybody is asked: services may not have yielded its servers."""
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Which fetch the tasks are of, however often each of them is tried."""
 

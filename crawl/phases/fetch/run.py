@@ -148,7 +148,8 @@ def run(
         is_bound = keeps_to_lists and (left.is_served or _follows(config))
         held = segment.held_by(lock)
         segment.folder.delete(STOP)  # of a fetch before
-        if interrupted():
+        is_interrupted = interrupted()
+        if is_interrupted:
             segment.folder.write(STOP, b"")
         limit = config[FETCHER_TIMELIMIT]
         segment.manifest_file(GENERATE).heal()  # if generate was killed before its copy, or after
@@ -174,13 +175,14 @@ def run(
             may_leave_lists=LeavingLists(crawl_dir.folder.address, fetching.owner.token, clock)
             if keeps_to_lists and not is_bound
             else None,
+            is_interrupted=is_interrupted,
         )
         tail = _tail_cutter(crawl_dir, segment, config, options, clock)
         with timed(report, "fetch", clock):
             fetched = _fetch_parts(runner, spec, lists, tail)
             if interrupted():
                 segment.folder.write(STOP, b"")
-            fetched += _fetch_cross_part_hosts(runner, spec, fetched, tail, services)
+            fetched += _fetch_cross_part_hosts(runner, spec, fetched, tail, services, interrupted)
         if tail is not None and tail.cut is not None:
             report.details["tail"] = tail.cut
         # before the segment counts as fetched: nobody comes back to it then
@@ -251,6 +253,7 @@ def _fetch_cross_part_hosts(
     fetched: list[FetchTaskResult],
     tail: TailCutter | None,
     services: YieldingServices,
+    interrupted: Callable[[], bool],
 ) -> list[FetchTaskResult]:
     """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
     done, in one task that may ask every server. It is a part of its own, so that it can be
@@ -266,9 +269,14 @@ def _fetch_cross_part_hosts(
     hosts = CrossPartHosts(files, servers)
     # a robots.txt may be on any host
     say_any_host(services.crawl_dir, services.lock.owner.token)
-    pauses = (*spec.handed_over.pauses, *services.wait(any_host=True).pauses)
-    known = replace(spec.handed_over, pauses=tuple(last_pauses(pauses)))
-    alone = replace(spec, cross_part=hosts, handed_over=known)
+    left = services.wait(any_host=True, interrupted=interrupted)
+    pauses = tuple(last_pauses((*spec.handed_over.pauses, *left.pauses)))
+    alone = replace(
+        spec,
+        cross_part=hosts,
+        handed_over=replace(spec.handed_over, pauses=pauses),
+        is_interrupted=interrupted(),
+    )
     return _fetch_parts(runner, alone, [file], tail)
 
 

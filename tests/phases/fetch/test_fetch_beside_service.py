@@ -68,8 +68,12 @@ class Crawl:
         owner = lock_owner(self.directory.fetching_folder)
         return owner is not None and asks_any_host(self.directory, owner)
 
+    def run(self, interrupted: Callable[[], bool] = lambda: False) -> FetchResult:
+        clock = SystemClock()
+        return fetch.run(InProcess(2), self.directory, CONFIG, FetchOptions(), clock, interrupted)
+
     def fetch(self) -> FetchResult:
-        done = fetch.run(InProcess(2), self.directory, CONFIG, FetchOptions(), SystemClock())
+        done = self.run()
         assert done.complete and done.report.counters["fetch_success"] == len(URLS)
         assert_one_record_each(self.directory, self.name, URLS)
         return done
@@ -138,3 +142,30 @@ def test_a_service_that_has_begun_since_is_asked_to_yield_it(
     assert len(service) == 1
     assert crawl.said_when_asked(HUB) == {True}
     assert crawl.asked_at_ms[HUB] >= service[0] + PAUSE_MS
+
+
+def test_one_that_is_interrupted_while_it_waits_for_a_service_asks_nobody(crawl: Crawl) -> None:
+    with serving(crawl.directory, CONFIG, SystemClock()):  # and does not answer
+        assert not crawl.run(interrupted=lambda: True).complete
+    assert crawl.asked == []
+    crawl.fetch()
+
+
+def test_so_does_one_that_waits_for_servers_of_no_list(
+    crawl: Crawl, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begins, begun = threading.Lock(), threading.Event()
+    with ExitStack() as serves:
+
+        def on_request(url: str) -> None:
+            if begins.acquire(blocking=False):
+                serves.enter_context(serving(crawl.directory, CONFIG, SystemClock()))
+                begun.set()
+            begun.wait(PATIENCE_S)
+            crawl.on_request(url)
+
+        monkeypatch.setattr(Hosted, "on_request", on_request)
+        assert not crawl.run(interrupted=crawl.says_any_host).complete
+    assert crawl.said_when_asked(HUB) == set()
+    monkeypatch.setattr(Hosted, "on_request", crawl.on_request)
+    crawl.fetch()
