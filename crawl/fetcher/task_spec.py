@@ -69,8 +69,9 @@ class FetchTaskSpec:
     """What earlier fetches have left."""
     keeps_to_lists: bool = False
     """Whether it asks the hosts of the lists and their twins alone, as services ask the others."""
-    is_served: Callable[[], bool] = bool
-    """Whether a service may ask hosts that are on none of the lists."""
+    may_leave_lists: Callable[[], bool] | None = None
+    """Asked before a server of no list is; None where that is settled: it keeps to its lists, or
+    services know that it may ask anybody."""
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Which fetch the tasks are of, however often each of them is tried."""
 
