@@ -97,6 +97,13 @@ class Serving:
             pause.wait(0.1 if waiting else 0)
         return {job: self.ended_jobs[job] for job in jobs}
 
+    def wait_for_claimed(self, count: int) -> None:
+        """Until so many jobs are out of the queue and have not ended."""
+        until, pause = monotonic() + LONG_S, threading.Event()
+        while (ready := self.ask("/readyz").value)["claimed"] != count:
+            assert monotonic() < until, ready
+            pause.wait(0.05)
+
     def wait_for_death(self) -> int:
         return self.process.wait(LONG_S)
 
