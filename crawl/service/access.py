@@ -94,6 +94,10 @@ class RequestHead:
     is_tls: bool = False
 
 
+LOCAL: Final = "local"
+"""Whoever asks on loopback without a key, where a key would be named."""
+
+
 @dataclass(frozen=True, slots=True)
 class Caller:
     """Who asks."""
@@ -104,7 +108,7 @@ class Caller:
     @property
     def id(self) -> str:
         """What quotas, crawls and webhooks belong to; `local` for whoever needs no key."""
-        return self.key.id if self.key else "local"
+        return self.key.id if self.key else LOCAL
 
     def may(self, scope: Scope) -> bool:
         """Whether requests of the class are allowed."""

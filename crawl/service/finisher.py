@@ -17,6 +17,7 @@ between two of them goes on where the queue says, and what is known already is n
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -47,6 +48,7 @@ from crawl.service.values import Finished, Job, JobState, Page, job_of
 from crawl.urls.parse import host_of
 
 _TICK_S = 0.5
+_MAX_LEAVING = 8
 
 _log = logging.getLogger(__name__)
 
@@ -137,9 +139,8 @@ class Finisher:
         self._known: list[Page] = []
         """That the dispatcher found to answer jobs already."""
         self._known_lock = Lock()
-        self._left_queue: Future[int] = Future()
+        self._leaving: deque[Future[int]] = deque()
         """Done when the jobs that ended last have left the queue."""
-        self._left_queue.set_result(0)
 
     def add_known(self, page: Page) -> None:
         """Has the jobs of a URL finished with what is known of it."""
@@ -152,7 +153,8 @@ class Finisher:
         try:
             while self._step():
                 pass
-            self._left_queue.result()
+            while self._leaving:
+                self._leaving.popleft().result()
             self._roll.close()
         except BaseException:
             self._roll.abandon()  # whoever starts next publishes it
@@ -324,16 +326,14 @@ class Finisher:
         """Makes durable what follows, in the order that loses nothing."""
         if followed.pages:
             self._pages.put(followed.pages)
-        if followed.queued:
-            self._queue.replace(followed.queued).result()
+        # the answers of other jobs need not wait for it
+        replaced = self._queue.replace(followed.queued) if followed.queued else None
         ended = [each for _, each in followed.ended]
         # thousands may have waited for one URL, and each answer has the page in it
         for begun in range(0, len(ended), MAX_BATCH):
             finished = ended[begun : begun + MAX_BATCH]
             self._listeners.store(finished)
-            # nobody waits for it: a job that comes again finds its page, and ends once more
-            self._left_queue.result()
-            self._left_queue = self._queue.finish([each.job for each in finished])
+            self._leave_queue([each.job for each in finished])
             self._throughput.add(len(finished))
             self._stages.observe_ends(finished)
             for each in finished:
@@ -341,8 +341,17 @@ class Finisher:
                 if refusal := refusal_of(each):
                     self._counters[f"refused.{refusal}"] += 1
             self._listeners.tell(finished)
+        if replaced is not None:
+            replaced.result()
         for released in [self._queue.release(job_id, 0) for job_id in followed.released]:
             released.result()
+
+    def _leave_queue(self, ended: Sequence[str]) -> None:
+        """Has jobs leave the queue. Nobody waits for it: one that comes again finds its page, and
+        ends once more."""
+        while self._leaving and (self._leaving[0].done() or len(self._leaving) >= _MAX_LEAVING):
+            self._leaving.popleft().result()
+        self._leaving.append(self._queue.finish(ended))
 
 
 def _links_of(

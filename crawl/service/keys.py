@@ -226,6 +226,11 @@ class KeyRing:
         is_old = key.digest == now.old_digest and self._clock.now_ms() < now.old_until_ms
         return is_old or hmac.compare_digest(key.digest, now.digest)
 
+    def is_enabled(self, key_id: str) -> bool:
+        """Whether there is such a key, and it may be used."""
+        key = self._find(key_id)
+        return key is not None and not key.is_disabled
+
     def flush(self) -> int:
         """Writes when keys were last used, and returns of how many: to be called by a timer, for a
         write for each request would be dear, and at the end."""

@@ -23,6 +23,9 @@ from crawl.service.record_parser import RecordParser
 MAX_BATCH = 64
 """Answers that are finished together: one of them must not wait for a second of parsing."""
 _TICK_S = 0.5
+_KEEP_WARM_S = 120.0
+"""The parser's process ends when nobody has needed it for longer; who comes next would wait for
+another one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +63,7 @@ class ParseStage:
         self._clock = clock
         self._ready: ParsedRecords | None = None
         self._changed = Condition()
+        self._parsed_at = clock.monotonic()
         self._is_woken = False
         self._is_stopped = False
         self._is_abandoned = False
@@ -108,10 +112,14 @@ class ParseStage:
         is_last = self._is_stopped
         records, returned, troubles = self._arrivals.take(MAX_BATCH, 0.0 if is_last else _TICK_S)
         if not (records or returned or troubles):
+            if not is_last and self._clock.monotonic() - self._parsed_at >= _KEEP_WARM_S:
+                self._parser.keep_warm()
+                self._parsed_at = self._clock.monotonic()
             return not is_last
         begun = self._clock.monotonic()
         parses = self._parser.parse(records)
-        parse_s = self._clock.monotonic() - begun
+        self._parsed_at = self._clock.monotonic()
+        parse_s = self._parsed_at - begun
         ready = ParsedRecords(
             *(records, returned, troubles, parses.pages, parses.batch),
             *(parses.wanted, parses.without_markdown, parse_s),

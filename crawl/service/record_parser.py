@@ -24,6 +24,7 @@ from crawl.parsing.process.sandbox import Sandbox
 from crawl.service.page_rows import ParsedPage, Wanted, parsed_pages
 from crawl.service.queues.queue import Queue
 from crawl.service.values import Job, job_of
+from crawl.service.warm_up import warm_page
 
 _STARTS = 3
 """Of the parser's process, for the same pages."""
@@ -93,6 +94,10 @@ class RecordParser:
                 self.crawls.leave_out(crawl, _dropped(batch))
         joined = None if not batches else batches[0] if len(batches) == 1 else join_batches(batches)
         return Parses(pages, joined, wanted, frozenset(without_markdown))
+
+    def keep_warm(self) -> None:
+        """Has the parser's process know that it is needed, or another take its place."""
+        self._parsed(content_table([warm_page()]))
 
     def _parsed(self, contents: pa.Table) -> ParsedBatch:
         """The parser's process may be killed by others while it starts, which says nothing of the

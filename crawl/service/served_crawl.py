@@ -16,7 +16,7 @@ from starlette.routing import Route
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.service.access import AccessPolicy, Caller
+from crawl.service.access import LOCAL, AccessPolicy, Caller
 from crawl.service.announcement import address_of, announced
 from crawl.service.api.endpoints import Endpoint, endpoints
 from crawl.service.api.gate import Gate, Refused, json_response
@@ -92,8 +92,11 @@ class ServedCrawl:
             buffer=events.buffer,
             most_listeners=events.listeners,
         )
-        self.webhooks = Webhooks.of(self._config, store, self._clock)
+        self.webhooks = Webhooks.of(self._config, store, self._clock, is_enabled=self._may_be_told)
         return (Notifier(self.bus, self.webhooks.outbox),)
+
+    def _may_be_told(self, owner: str) -> bool:
+        return owner == LOCAL or self.keys.is_enabled(owner)
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:

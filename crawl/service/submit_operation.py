@@ -49,13 +49,17 @@ class SubmitOptions:
 
 
 def run(work: Work, options: SubmitOptions) -> list[dict[str, Any]]:
-    from crawl.service.client.address import checked_address, checked_key
+    from crawl.service.client.address import as_seconds, checked_address, checked_key
 
     if not options.urls:
         raise UsageError("expected at least one URL")
     address = checked_address(options.server, "--server")
     named = "--key" if options.key else KEY_VARIABLE
     key = checked_key(options.key or os.environ.get(KEY_VARIABLE) or None, named)
+    if options.wait is not None:  # before anything is submitted
+        as_seconds(options.wait, "--wait")
+    if options.max_age is not None:
+        as_seconds(options.max_age, "--max-age")
     _require_listener(address)
     return _submitted(address, key, options)
 

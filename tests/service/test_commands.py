@@ -38,6 +38,17 @@ def test_an_address_that_is_none_is_said_by_the_option(call: Caller) -> None:
     assert answer.err.startswith("crawl: --server: expected an address such as http://")
 
 
+@pytest.mark.parametrize("option", ["--wait", "--max-age"])
+def test_a_time_that_is_none_is_said_before_anything_is_submitted(
+    call: Caller, option: str
+) -> None:
+    with small_service() as service:
+        answer = call("submit", "http://a.test/", "--server", service.address, option, "soon")
+        assert service.asked == []
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"crawl: {option}: expected seconds, or a text such as 5s")
+
+
 def test_who_starts_no_service_is_told_how(call: Caller) -> None:
     address = f"http://{LOOPBACK}:{free_port()}"
     answer = call("submit", "http://a.test/", "--server", address)

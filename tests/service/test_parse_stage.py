@@ -17,6 +17,7 @@ from crawl.errors import EnvironmentFault
 from crawl.model.contents import contents_of
 from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
+from crawl.service import parse_stage
 from crawl.service.arrivals import Arrivals
 from crawl.service.parse_stage import MAX_BATCH, ParseStage
 from crawl.service.record_parser import RecordParser
@@ -145,6 +146,16 @@ def test_a_parser_that_is_killed_as_it_starts_is_started_again(
     started(stage)
     assert list(stage.take(LONG_S).parsed) == ["http://a.test/"]
     assert parser.tries == 3
+
+
+def test_a_parser_that_nobody_needs_for_long_is_kept_warm(
+    stage: ParseStage, parser: Parser, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(parse_stage, "_KEEP_WARM_S", 0.0)
+    thread = started(stage)
+    while not parser.sizes:
+        thread.join(0.01)
+    assert stage.take(0.0).is_empty, "nobody is told of it"
 
 
 def test_abandoned_it_ends_with_pages_that_nobody_takes(

@@ -52,4 +52,6 @@ def test_what_was_refused_is_told_from_what_failed(ended: Finished, refusal: str
 def test_each_reason_is_a_sentence() -> None:
     assert in_words("redirect.address").startswith("it redirects, and its target is not fetched")
     assert "regex" in in_words("filtered.regex")
+    for reason in ("robots_deferred", "crawl_delay_too_long", "tries", "long_pause"):
+        assert " " in in_words(reason), reason
     assert in_words("unheard_of") == "unheard_of"

@@ -27,6 +27,9 @@ Result = TypeVar("Result")
 _BUSY = (429, 503)
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
+_LEAST_ASKED_S = 5.0
+"""A look at a job is given this much, also near the end of a wait: a service that takes a moment
+is not one that is gone."""
 _FIRST_POLL_S = 0.05
 _LONGEST_POLL_S = 1.0
 
@@ -128,7 +131,7 @@ def wait_for(
         for place, each in enumerate(known):
             left = deadline - around.clock.monotonic()
             if not each.is_done and each.id is not None and left > 0:
-                limit = min(left, around.timeout_seconds)
+                limit = min(max(left, _LEAST_ASKED_S), around.timeout_seconds)
                 found = yield from ask(requests.job(each.id), around, limit)
                 # of a job that waits, a service may know no more than its id
                 known[place] = found if found.url else msgspec.structs.replace(found, url=each.url)

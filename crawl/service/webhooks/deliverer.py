@@ -229,7 +229,7 @@ class WebhookDeliverer:
         if delivery.due_ms > self._clock.now_ms():
             return delivery
         webhook = self._registrations.known(delivery.webhook)
-        if webhook is not None and webhook.pause_reason:
+        if webhook and webhook.pause_reason not in (PauseReason.ACTIVE, PauseReason.KEY_DISABLED):
             webhook = self._registrations.get(webhook.id)  # it may have been resumed elsewhere
         if webhook is None:
             self._outbox.forget(delivery)
