@@ -49,10 +49,15 @@ class Serving:
     ended_jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def wait_until_ready(self) -> None:
+        assert self.gets_ready(), f"it ended with {self.process.wait()}: {self.said()}"
+
+    def gets_ready(self) -> bool:
+        """Waits for it; False where it ends before."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"it ended with {self.process.wait()}: {self.said()}"
-        self.address = json.loads(line)["address"].removeprefix("http://")
+        if line:
+            self.address = json.loads(line)["address"].removeprefix("http://")
+        return bool(line)
 
     def ask(self, path: str, body: Any = None, method: str = "") -> Answer:
         """Raises OSError where nobody answers."""
