@@ -101,7 +101,11 @@ class BoundedConnection(HttpToolsProtocol):
     def _has_made_room(self) -> bool:
         """Ends the connection that has waited longest for a request of which nothing has come."""
         silent = min(
-            (each for each in self.connections if each is not self and each.is_silent),
+            (
+                each
+                for each in self.connections
+                if each is not self and isinstance(each, BoundedConnection) and each.is_silent
+            ),
             key=lambda each: each.silent_since,
             default=None,
         )
