@@ -19,6 +19,9 @@ _LINGER_S: Final = 5.0
 """For so long a body is passed over that nobody wants to read, so that whoever sends it may see the
 answer."""
 _RETRY_AFTER_S: Final = 5
+_SILENT_S: Final = 1.0
+"""Who has said nothing for so long gives way where all connections are taken: else whoever opens
+that many and says nothing keeps everybody else out, those who ask for /healthz among them."""
 
 
 def bounded_protocol(limits: HttpLimits) -> type[HttpToolsProtocol]:
@@ -41,8 +44,8 @@ class BoundedConnection(HttpToolsProtocol):
 
     def connection_made(self, transport: Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
-        if len(self.connections) > self.limits.connections:
-            self._refuse(503, "too_many_connections", "too many connections: come back later")
+        if len(self.connections) > self.limits.connections and not self._has_made_room():
+            self.give_way()
         else:
             self._await_head()
 
@@ -94,6 +97,37 @@ class BoundedConnection(HttpToolsProtocol):
     def shutdown(self) -> None:
         self._forget_head()
         super().shutdown()
+
+    def _has_made_room(self) -> bool:
+        """Ends the connection that has waited longest for a request of which nothing has come."""
+        silent = min(
+            (
+                each
+                for each in self.connections
+                if each is not self and isinstance(each, BoundedConnection) and each.is_silent
+            ),
+            key=lambda each: each.silent_since,
+            default=None,
+        )
+        if silent is None or self.loop.time() - silent.silent_since < _SILENT_S:
+            return False
+        silent.give_way()
+        return True
+
+    @property
+    def is_silent(self) -> bool:
+        """Whether it has not begun with a request."""
+        return self._head_timer is not None and not self._head_bytes and self._is_idle()
+
+    @property
+    def silent_since(self) -> float:
+        """Of one that is silent, when that began, by the loop's clock."""
+        assert self._head_timer is not None
+        return self._head_timer.when() - self.limits.timeout_s
+
+    def give_way(self) -> None:
+        """Ends it for another."""
+        self._refuse(503, "too_many_connections", "too many connections: come back later")
 
     def _is_idle(self) -> bool:
         return self.cycle is None or self.cycle.response_complete
