@@ -30,47 +30,47 @@ from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
 from crawl.service import settings
-from crawl.service.admission import Admission
-from crawl.service.answers import Answers
-from crawl.service.arrivals import Arrivals
+from crawl.service.callers.scope import Scope
 from crawl.service.caretaker import Caretaker, Chore
-from crawl.service.decide import Policy
-from crawl.service.dispatcher import Dispatcher
-from crawl.service.fetch_watch import FetchWatch
-from crawl.service.finisher import FetchedFrom, Finisher
-from crawl.service.freshness import Freshness
-from crawl.service.ids import JobIds
-from crawl.service.intake import Intake
-from crawl.service.lane import Lane
-from crawl.service.listeners import AllListeners, Listener
+from crawl.service.fetching.arrivals import Arrivals
+from crawl.service.fetching.dispatcher import Dispatcher
+from crawl.service.fetching.fetch_watch import FetchWatch
+from crawl.service.fetching.lane import Lane
+from crawl.service.fetching.owed_pauses import OwedPauses
+from crawl.service.fetching.robots_waits import RobotsWaits, TimedRobots
+from crawl.service.fetching.send_gate import NOBODY, SendGate
+from crawl.service.fetching.shared_robots import SharedRobots
+from crawl.service.finishing.finisher import FetchedFrom, Finisher
+from crawl.service.finishing.outcomes import Limits
+from crawl.service.finishing.parse_filters import with_parse_filters
+from crawl.service.finishing.parse_stage import ParseStage
+from crawl.service.finishing.record_parser import RecordParser
+from crawl.service.finishing.recovered_answers import RecoveredAnswers
+from crawl.service.finishing.related_images import RelatedImages
+from crawl.service.finishing.stage_times import StageTimes
+from crawl.service.finishing.warm_up import WarmUp
+from crawl.service.intake.admission import Admission
+from crawl.service.intake.decide import Policy
+from crawl.service.intake.freshness import Freshness
+from crawl.service.intake.ids import JobIds
+from crawl.service.intake.intake import Intake
+from crawl.service.intake.throughput import Throughput
 from crawl.service.live_search import LiveSearch
-from crawl.service.outcomes import Limits
-from crawl.service.owed_pauses import OwedPauses
 from crawl.service.pages import Pages
-from crawl.service.parse_filters import with_parse_filters
-from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Queue
-from crawl.service.record_parser import RecordParser
-from crawl.service.recovered_answers import RecoveredAnswers
-from crawl.service.related_images import RelatedImages
-from crawl.service.robots_waits import RobotsWaits, TimedRobots
-from crawl.service.scope import Scope
-from crawl.service.segment_roll import SegmentRoll
-from crawl.service.send_gate import NOBODY, SendGate
+from crawl.service.segments.roll import SegmentRoll
 from crawl.service.service_stats import ServiceStats
 from crawl.service.settings import QueueBounds
-from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
 from crawl.service.site_crawls.ledger import Ledger
-from crawl.service.stage_times import StageTimes
 from crawl.service.stores.patience import PatientStore
 from crawl.service.stores.store import Store
-from crawl.service.throughput import Throughput
+from crawl.service.telling.answers import Answers
+from crawl.service.telling.listeners import AllListeners, Listener
+from crawl.service.telling.waiters import Waiters
 from crawl.service.values import Finished
-from crawl.service.waiters import Waiters
-from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
 from crawl.urls.parse import host_of

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.service.submit_operation import render
+from crawl.service.faces.submit_operation import render
 from tests.cli.calling import Caller
 from tests.free_port import LOOPBACK, free_port
 from tests.installs import PRODUCT, only_installed

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from crawl.model.status import Status
-from crawl.service import views
 from crawl.service.refusals import in_words, reason_of, reason_of_end, refusal_of
+from crawl.service.telling import views
 from crawl.service.values import Finished, JobState, Page, Wish
 
 BLOCKED = "blocked(address_refused: inside.example: 10.0.0.7 is private)"

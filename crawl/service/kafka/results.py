@@ -19,7 +19,7 @@ from crawl.fetcher.values.record import FetchRecord
 from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.model.status import Status
-from crawl.service.arrivals import Arrivals
+from crawl.service.fetching.arrivals import Arrivals
 from crawl.service.kafka.client import Kafka, committed_now, consumed
 from crawl.service.kafka.jobs_queue import KafkaJobs
 from crawl.service.kafka.messages import (

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.net.dns import HostsFile, Resolve, system_addresses
-from crawl.service.settings_access import WebhookSettings
+from crawl.service.callers.settings_access import WebhookSettings
 from crawl.service.stores.store import Store
 from crawl.service.webhooks.deliverer import WebhookDeliverer
 from crawl.service.webhooks.endpoint import EndpointRules

@@ -17,7 +17,7 @@ from typing import Final
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import CrawlError
-from crawl.service.settings_access import WebhookSettings
+from crawl.service.callers.settings_access import WebhookSettings
 from crawl.service.stores.store import Store
 from crawl.service.webhooks.lease import Lease
 from crawl.service.webhooks.outbox import Outbox, key_at

@@ -19,8 +19,8 @@ pytest.importorskip("mcp")
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from crawl.service.announcement import announcement_of
-from crawl.service.scope import Scope
+from crawl.service.callers.scope import Scope
+from crawl.service.faces.announcement import announcement_of
 from tests.cli.calling import Caller
 from tests.service.mcp.agent_process import LONG_S, AgentProcess, agent_process
 from tests.service.mcp.loopback_web import SETTINGS, serving
