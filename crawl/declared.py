@@ -78,7 +78,8 @@ def declared_properties(faults: list[str] | None = None) -> Iterator[Property[An
     from crawl.rules import links, redirect
     from crawl.search import settings as embedded
     from crawl.service import settings as service
-    from crawl.service import settings_access, settings_kafka
+    from crawl.service import settings_kafka
+    from crawl.service.callers import settings_access
     from crawl.telemetry import settings as telemetry
 
     yield from properties_in(

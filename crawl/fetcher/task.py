@@ -131,6 +131,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     waiting = unfetched_followed(spec.segment, chunks, fetched)
     engine.follower.resume(not_listed(waiting, spec.segment.child(GENERATE), lists))
     followed = _followed_before(spec, file, fetched)
+    if spec.is_interrupted:
+        engine.stop(INTERRUPTED)
     with TaskMonitor(output, file, config, clock, len(fetched), times, followed) as monitor:
         driver = ThreadedDriver(
             engine,

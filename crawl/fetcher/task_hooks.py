@@ -39,6 +39,7 @@ def hooks_for_task(
     is_part = spec.cross_part is None
     servers = _PartServers(spec, file, key_of)
     is_bound = is_part and (len(spec.lists) > 1 or spec.keeps_to_lists)
+    is_watched = is_part and spec.may_leave_lists is not None
     if is_bound:
         servers.load()
     is_list_checked = spec.list_normalizers is not None or spec.list_filters is not None
@@ -54,7 +55,7 @@ def hooks_for_task(
         if is_list_checked
         else None,
         is_fetched=fetched.__contains__,
-        owns_server=servers.owns if is_bound else lambda key: True,
+        owns_server=servers.owns if is_bound or is_watched else lambda key: True,
         is_other_parts_server=servers.is_of_others if is_part else lambda key: False,
         is_slow_host=spec.is_slow_host or (lambda host: False),
         address_of=address_of if spaced else None,
@@ -93,12 +94,13 @@ class _PartServers:
             self._others = frozenset[str]().union(*map(self._keys, others))
         if key in self._others:
             return True
-        if self.owns(key) or not (self._spec.keeps_to_lists or self._spec.is_served()):
+        may_leave = self._spec.may_leave_lists
+        if self.owns(key) or not (self._spec.keeps_to_lists or may_leave):
             return False
         if self._twins is None:
             hosts = listed_hosts(self._spec.segment, self._file)
             self._twins = frozenset(self._key_of(twin_of(host)) for host in hosts)
-        return key not in self._twins
+        return key not in self._twins and not (may_leave and may_leave())
 
     def _keys(self, file: PartFile) -> frozenset[str]:
         return frozenset(map(self._key_of, listed_hosts(self._spec.segment, file)))

@@ -25,6 +25,11 @@ _IN_WORDS = {
     "loop": "it leads in a circle",
     "too_many": "it leads through too many others",
     "no_target": "it leads to no URL",
+    "robots_deferred": "its robots.txt cannot be had now, so nothing may be asked for: come back"
+    " in some minutes",
+    "crawl_delay_too_long": "its robots.txt asks for longer pauses than fetcher.max.crawl.delay",
+    "tries": "it was asked for service.tries times in vain",
+    "long_pause": "its server wants to be left alone for longer than service.max.wait",
 }
 
 

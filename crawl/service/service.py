@@ -16,7 +16,6 @@ import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -30,48 +29,48 @@ from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FetchSettings
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process.sandbox import Sandbox
-from crawl.robots.stored import StoredAnswer
 from crawl.service import settings
-from crawl.service.admission import Admission
-from crawl.service.answers import Answers
-from crawl.service.arrivals import Arrivals
+from crawl.service.callers.scope import Scope
 from crawl.service.caretaker import Caretaker, Chore
-from crawl.service.decide import Policy
-from crawl.service.dispatcher import Dispatcher
-from crawl.service.fetch_watch import FetchWatch
-from crawl.service.finisher import FetchedFrom, Finisher
-from crawl.service.freshness import Freshness
-from crawl.service.ids import JobIds
-from crawl.service.intake import Intake
-from crawl.service.lane import Lane
-from crawl.service.listeners import AllListeners, Listener
+from crawl.service.fetching.arrivals import Arrivals
+from crawl.service.fetching.dispatcher import Dispatcher
+from crawl.service.fetching.fetch_watch import FetchWatch
+from crawl.service.fetching.lane import Lane
+from crawl.service.fetching.owed_pauses import OwedPauses
+from crawl.service.fetching.robots_waits import RobotsWaits, TimedRobots
+from crawl.service.fetching.send_gate import NOBODY, SendGate
+from crawl.service.fetching.shared_robots import SharedRobots
+from crawl.service.finishing.finisher import FetchedFrom, Finisher
+from crawl.service.finishing.outcomes import Limits
+from crawl.service.finishing.parse_filters import with_parse_filters
+from crawl.service.finishing.parse_stage import ParseStage
+from crawl.service.finishing.record_parser import RecordParser
+from crawl.service.finishing.recovered_answers import RecoveredAnswers
+from crawl.service.finishing.related_images import RelatedImages
+from crawl.service.finishing.stage_times import StageTimes
+from crawl.service.finishing.warm_up import WarmUp
+from crawl.service.intake.admission import Admission
+from crawl.service.intake.decide import Policy
+from crawl.service.intake.freshness import Freshness
+from crawl.service.intake.ids import JobIds
+from crawl.service.intake.intake import Intake
+from crawl.service.intake.throughput import Throughput
 from crawl.service.live_search import LiveSearch
-from crawl.service.outcomes import Limits
-from crawl.service.owed_pauses import OwedPauses
 from crawl.service.pages import Pages
-from crawl.service.parse_filters import with_parse_filters
-from crawl.service.parse_stage import ParseStage
 from crawl.service.place import folder_of, is_store_embedded, open_store_of
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Queue
-from crawl.service.record_parser import RecordParser
-from crawl.service.recovered_answers import RecoveredAnswers
-from crawl.service.related_images import RelatedImages
-from crawl.service.robots_waits import RobotsWaits
-from crawl.service.scope import Scope
-from crawl.service.segment_roll import SegmentRoll
-from crawl.service.send_gate import NOBODY, SendGate
+from crawl.service.segments.roll import SegmentRoll
+from crawl.service.service_stats import ServiceStats
 from crawl.service.settings import QueueBounds
-from crawl.service.shared_robots import SharedRobots
 from crawl.service.site_crawls.crawls import SiteCrawls
 from crawl.service.site_crawls.ledger import Ledger
-from crawl.service.stage_times import StageTimes
 from crawl.service.stores.patience import PatientStore
 from crawl.service.stores.store import Store
-from crawl.service.throughput import Throughput
+from crawl.service.telling.answers import Answers
+from crawl.service.telling.listeners import AllListeners, Listener
+from crawl.service.telling.waiters import Waiters
 from crawl.service.values import Finished
-from crawl.service.waiters import Waiters
-from crawl.service.warm_up import WarmUp
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.telemetry.meter import Meter
 from crawl.urls.parse import host_of
@@ -81,29 +80,6 @@ _SLOW_CARE_S = 10.0
 """For what has a look at all hosts, or asks the store."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ServiceStats:
-    """How the service is, for a look."""
-
-    waiting: dict[str, int]
-    claimed: int
-    in_lane: int
-    per_second: float
-    counters: dict[str, int]
-    is_ready: bool
-    """Whether it could do what it is there for, when that was last looked at."""
-    hosts: IdleQueues
-    """Those of the engine, when they were last looked at."""
-    segment_age_s: float
-    """Of the segment that is written to; 0 where none is open."""
-    published_ms: int
-    """When the last segment was published; 0 where none was by this process."""
-    search_behind_s: float
-    """For how long pages wait to be found by the search."""
-    store_failing_s: float
-    """For how long the store has kept the pipeline waiting."""
 
 
 class Service:
@@ -189,23 +165,13 @@ class Service:
         """What asks servers, and is fed from the queue."""
         config, clock = self.config, self.clock
         self._robots = SharedRobots(self.store, clock, FetchSettings.of(config).robots_keep_s)
-        self._robots_waits = robots_waits = RobotsWaits(clock)
-
-        def known_robots(authority: str) -> StoredAnswer | None:
-            answer = self._robots.take(authority)
-            if answer is None:
-                robots_waits.begin(authority)
-            return answer
-
-        def add_robots(answer: StoredAnswer) -> None:
-            robots_waits.end(answer.authority)
-            self._robots.add(answer)
-
-        self._arrivals = Arrivals(add_robots)
+        self._robots_waits = RobotsWaits(clock)
+        robots = TimedRobots(self._robots, self._robots_waits)
+        self._arrivals = Arrivals(robots.add)
         self._owed = OwedPauses(self.store, self.folder, Politeness.of(config), clock)
         self._gate = gate = SendGate(clock)
         self._lane = Lane(
-            *(config, clock, self._arrivals, known_robots, self._owed.take),
+            *(config, clock, self._arrivals, robots.take, self._owed.take),
             may_send=gate.may_send,
         )
         self._fetched_from: FetchedFrom = self._lane
@@ -287,6 +253,7 @@ class Service:
             Chore("robots_flush", _CARE_S, self._flush_robots),
             Chore("site_crawls", _CARE_S, self.crawls.tend),
             Chore("readiness", _CARE_S, self._look_whether_ready),
+            Chore("pauses", _SLOW_CARE_S, self._keep_pauses),
             Chore("idle_hosts", _SLOW_CARE_S, self._retire_hosts),
             Chore("queue_file", _SLOW_CARE_S, self._shrink_queue),
         ]
@@ -459,7 +426,10 @@ class Service:
     def _flush_robots(self) -> None:
         """What a robots.txt asks for is known before the file is: else it would be obeyed from the
         next request on, and not from the last."""
-        self._robots.flush(before=lambda: self._owed.keep(self._lane.pauses().values()))
+        self._robots.flush(before=self._keep_pauses)
+
+    def _keep_pauses(self) -> None:
+        self._owed.keep(self._lane.pauses().values())
 
     def _retire_hosts(self) -> None:
         self._hosts = self._lane.retire_idle(self.config[settings.IDLE])

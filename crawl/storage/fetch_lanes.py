@@ -3,7 +3,8 @@ holds the lock of `fetching`, and services, each with a folder of its own.
 
     CRAWL_DIR/fetching/LOCK           a fetch at work; its command says if it keeps to its list
                       /ANY_HOST       of one that has come to ask hosts beyond its list
-    CRAWL_DIR/serving/3f0c…/LOCK      a service at work
+    CRAWL_DIR/serving/SERVED          there have been services
+                     /3f0c…/LOCK      a service at work
                            /PAUSES    what servers are owed for its requests, should it die now
                            /YIELDED   which fetch it has left its servers to, and their pauses
 
@@ -13,6 +14,9 @@ the fetch, and says so in YIELDED when its last request to them has ended: the f
 service that has not looked for `LEASE_S` sends nothing at all, so a fetch that hears nothing knows
 when it may begin. When the lock is gone the service takes the servers back, with the pauses that
 the fetch has left.
+
+A fetch that began where no service was may meet a robots.txt on a host of no list. It says
+ANY_HOST, then looks for services; one that begins looks for ANY_HOST when it has its lock.
 """
 
 from __future__ import annotations
@@ -26,9 +30,9 @@ import msgspec
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.storage.crawl_dir import SERVING, CrawlDir, locked
+from crawl.storage.crawl_dir import SERVED, SERVING, CrawlDir, locked
 from crawl.storage.folder import Folder
-from crawl.storage.lock import Lock, lock_owner
+from crawl.storage.lock import lock_owner
 from crawl.storage.lock_owner import LockOwner
 from crawl.storage.server_pauses import ServerPause
 
@@ -90,6 +94,12 @@ class ServingPlace:
         except msgspec.DecodeError:
             return ()
 
+    def may_matter(self, now_ms: int) -> bool:
+        """Whether a service is at work or has died, or has left pauses that are not over."""
+        if self.owner() is not None:
+            return True
+        return any(pause.matters_until_ms > now_ms for pause in self.pauses())
+
     def forget_if_over(self, now_ms: int) -> bool:
         """Deletes what a service has left that has ended, when no pause of it counts any more;
         whether it did. A folder without pauses may be of a service that begins."""
@@ -111,27 +121,30 @@ def _is_long_dead(owner: LockOwner, now_ms: int) -> bool:
 
 def serving_places(crawl_dir: CrawlDir) -> list[ServingPlace]:
     """The folders of all services, of those that have ended, too."""
-    folder = crawl_dir.folder.child(SERVING)
-    return [ServingPlace(folder.child(name)) for name in sorted(folder.names())]
+    return [ServingPlace(folder) for folder in crawl_dir.serving_folders()]
 
 
-def is_served(serving: Folder, now_ms: int, stale_after_ms: float) -> bool:
+def is_served(crawl_dir: CrawlDir, now_ms: int, stale_after_ms: float) -> bool:
     """Whether a service may be at work."""
-    owners = (lock_owner(serving.child(name)) for name in serving.names())
+    owners = map(lock_owner, crawl_dir.serving_folders())
     return any(owner and not owner.is_dead(now_ms, stale_after_ms) for owner in owners)
 
 
 @contextmanager
 def serving(crawl_dir: CrawlDir, config: Config, clock: Clock) -> Iterator[ServingPlace]:
     """The place of a service, for as long as the block lasts."""
-    folder = crawl_dir.folder.child(SERVING).child(uuid.uuid4().hex)
+    services = crawl_dir.folder.child(SERVING)
+    if services.read_anew(SERVED) is None:
+        services.write(SERVED, b"")
+    folder = services.child(uuid.uuid4().hex)
     with locked(folder, "serve", config, clock):
         yield ServingPlace(folder)
 
 
-def say_any_host(crawl_dir: CrawlDir, lock: Lock) -> None:
-    """Has services know that the fetch with this lock is about to ask hosts beyond its list."""
-    crawl_dir.fetching_folder.write(_ANY_HOST, lock.owner.token.encode())
+def say_any_host(crawl_dir: CrawlDir, token: str) -> None:
+    """Has services know that the fetch with the lock of this token is about to ask hosts beyond
+    its list."""
+    crawl_dir.fetching_folder.write(_ANY_HOST, token.encode())
 
 
 def asks_any_host(crawl_dir: CrawlDir, owner: LockOwner) -> bool:

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from crawl.cli.main import main
-from crawl.service.operation import DEFAULT_PORT
+from crawl.service.faces.serve_operation import DEFAULT_PORT
 from tests.docs.pages import ROOT, Block
 from tests.free_port import free_port
 from tests.installs import PRODUCT, only_installed

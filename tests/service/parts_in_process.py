@@ -15,29 +15,29 @@ from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
-from crawl.service.admission import Admission
-from crawl.service.answers import Answers
-from crawl.service.arrivals import Arrivals
-from crawl.service.decide import Policy
-from crawl.service.dispatcher import Dispatcher
-from crawl.service.finisher import Finisher
-from crawl.service.freshness import Freshness
-from crawl.service.ids import JobIds
-from crawl.service.intake import Intake, Submitted
-from crawl.service.outcomes import Limits
+from crawl.service.fetching.arrivals import Arrivals
+from crawl.service.fetching.dispatcher import Dispatcher
+from crawl.service.fetching.robots_waits import RobotsWaits
+from crawl.service.fetching.send_gate import NOBODY, SendGate
+from crawl.service.finishing.finisher import Finisher
+from crawl.service.finishing.outcomes import Limits
+from crawl.service.finishing.parse_stage import ParsedRecords
+from crawl.service.finishing.related_images import RelatedImages
+from crawl.service.finishing.stage_times import StageTimes
+from crawl.service.intake.admission import Admission
+from crawl.service.intake.decide import Policy
+from crawl.service.intake.freshness import Freshness
+from crawl.service.intake.ids import JobIds
+from crawl.service.intake.intake import Intake, Submitted
+from crawl.service.intake.throughput import Throughput
 from crawl.service.pages import Pages
-from crawl.service.parse_stage import ParsedRecords
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Entry
-from crawl.service.related_images import RelatedImages
-from crawl.service.robots_waits import RobotsWaits
-from crawl.service.segment_roll import SegmentRoll
-from crawl.service.send_gate import NOBODY, SendGate
+from crawl.service.segments.roll import SegmentRoll
 from crawl.service.settings import QueueBounds
-from crawl.service.stage_times import StageTimes
 from crawl.service.stores.memory import MemoryStore
 from crawl.service.stores.store import Row, Space
-from crawl.service.throughput import Throughput
+from crawl.service.telling.answers import Answers
 from crawl.service.values import Finished, Wish
 from crawl.telemetry.meter import Meter
 from crawl.testing.clock import ManualClock

@@ -18,7 +18,7 @@ from crawl.model.status import Status
 from crawl.parsing.document import ParsedBatch
 from crawl.parsing.pipeline import Pipeline
 from crawl.parsing.plan import ParsePlan
-from crawl.service.segment_roll import SegmentRoll
+from crawl.service.segments.roll import SegmentRoll
 from crawl.storage.crawl_dir import CrawlDir
 
 CONFIG = Config.of({"urlfilter.order": [], "crawldb.buckets": 2, "lock.heartbeat": 600})

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from crawl.service.submit_operation import render
+from crawl.service.faces.submit_operation import render
 from tests.cli.calling import Caller
 from tests.free_port import LOOPBACK, free_port
 from tests.installs import PRODUCT, only_installed
@@ -36,6 +36,17 @@ def test_an_address_that_is_none_is_said_by_the_option(call: Caller) -> None:
     answer = call("submit", "http://a.test/", "--server", "127.0.0.1:8199")
     assert answer.code == 2
     assert answer.err.startswith("crawl: --server: expected an address such as http://")
+
+
+@pytest.mark.parametrize("option", ["--wait", "--max-age"])
+def test_a_time_that_is_none_is_said_before_anything_is_submitted(
+    call: Caller, option: str
+) -> None:
+    with small_service() as service:
+        answer = call("submit", "http://a.test/", "--server", service.address, option, "soon")
+        assert service.asked == []
+    assert (answer.code, answer.out) == (2, "")
+    assert answer.err.startswith(f"crawl: {option}: expected seconds, or a text such as 5s")
 
 
 def test_who_starts_no_service_is_told_how(call: Caller) -> None:

@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from crawl.model.status import Status
-from crawl.service import views
 from crawl.service.refusals import in_words, reason_of, reason_of_end, refusal_of
+from crawl.service.telling import views
 from crawl.service.values import Finished, JobState, Page, Wish
 
 BLOCKED = "blocked(address_refused: inside.example: 10.0.0.7 is private)"
@@ -52,4 +52,6 @@ def test_what_was_refused_is_told_from_what_failed(ended: Finished, refusal: str
 def test_each_reason_is_a_sentence() -> None:
     assert in_words("redirect.address").startswith("it redirects, and its target is not fetched")
     assert "regex" in in_words("filtered.regex")
+    for reason in ("robots_deferred", "crawl_delay_too_long", "tries", "long_pause"):
+        assert " " in in_words(reason), reason
     assert in_words("unheard_of") == "unheard_of"

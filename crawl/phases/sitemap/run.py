@@ -106,7 +106,7 @@ def run(
         crawl_dir.fetching("sitemap", config, clock, steal_lock=options.steal_lock) as fetching,
         ExitStack() as held,
     ):
-        pauses = YieldingServices(crawl_dir, fetching, config, clock).wait(any_host=True)
+        services = YieldingServices(crawl_dir, fetching, config, clock).wait(any_host=True)
         transaction, slices = crawldb.transaction, crawldb.slices
         base, buckets = transaction.base, slices.buckets
         first: list[DealTask] = [GivenSources(tuple(sources))] if sources else []
@@ -129,7 +129,7 @@ def run(
             scratch=transaction.scratch,
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
             clock=clock,
-            handed_over=handed_over(crawl_dir, pauses),
+            handed_over=handed_over(crawl_dir, services.pauses),
         )
         waves = SitemapWaves(runner, job, options.num_fetchers or 1, report)
         with phase.timed("read"):

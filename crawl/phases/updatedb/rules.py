@@ -252,10 +252,11 @@ def update_record(
 
 def _is_superseded(old: CrawlDatum, update: UrlUpdate, rules: UpdateRules) -> bool:
     """Whether the CrawlDb knows of a later visit than this fetch: a service fetched the page while
-    it was on a list, and its segment was applied first."""
+    it was on a list, and its segment was applied first. A visit that is still to come was none: the
+    interval was changed since, or the clock of whoever visited was wrong."""
     if update.fetch is None or rules.again or old.status not in _VISITED:
         return False
-    return old.fetch_time - old.fetch_interval * 1000 > update.fetch.fetch_time
+    return update.fetch.fetch_time < old.fetch_time - old.fetch_interval * 1000 <= rules.now
 
 
 def _new_record(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -> CrawlDatum:

@@ -150,7 +150,7 @@ class _Transfer:
                 sent=watch.sent_at,
                 elapsed_ms=elapsed_ms,
                 dns_ms=outgoing.dns_ms,
-                connect_ms=_between_ms(watch.started, watch.sent_at),
+                connect_ms=0 if watch.is_reused else _between_ms(watch.started, watch.sent_at),
                 first_byte_ms=_between_ms(watch.sent_at, watch.first_byte_at),
             )
         kind = kind or FailureKind.MALFORMED_RESPONSE

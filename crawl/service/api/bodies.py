@@ -11,7 +11,7 @@ from msgspec import UNSET, Meta, UnsetType
 
 from crawl.config.quantities import Duration
 from crawl.errors import UsageError
-from crawl.service.admission import MAX_URL
+from crawl.service.intake.admission import MAX_URL
 from crawl.service.site_crawls.crawl_scope import ScopeWish
 from crawl.service.site_crawls.values import MAX_SEEDS, CrawlLimits, CrawlWish
 from crawl.service.values import Priority, Wish

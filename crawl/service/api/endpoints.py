@@ -13,7 +13,7 @@ from crawl.service.api.gate import Handle
 from crawl.service.api.handlers import MAX_WAIT_S, Handlers
 from crawl.service.api.streams import MAX_WORD, MAX_WORDS, MOST_NUMBER, PAGE_NUMBER_PATTERN, Streams
 from crawl.service.api.webhook_handlers import WebhookHandlers, WebhookWish
-from crawl.service.scope import Scope
+from crawl.service.callers.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,10 @@ from starlette.responses import Response
 
 from crawl.counters import Counters
 from crawl.errors import CrawlError, StorageError, UsageError
-from crawl.service.access import (
+from crawl.service.api.body_room import BodyRoom
+from crawl.service.api.refusal_log import RefusalLog
+from crawl.service.api.refused import Headers, Refused, error_response, json_response
+from crawl.service.callers.access import (
     AccessPolicy,
     Caller,
     Refusal,
@@ -26,12 +29,9 @@ from crawl.service.access import (
     authorize,
     quota_refusal,
 )
-from crawl.service.api.body_room import BodyRoom
-from crawl.service.api.refusal_log import RefusalLog
-from crawl.service.api.refused import Headers, Refused, error_response, json_response
-from crawl.service.keys import KeyRing
-from crawl.service.quota import Quota, Quotas
-from crawl.service.scope import Scope
+from crawl.service.callers.keys import KeyRing
+from crawl.service.callers.quota import Quota, Quotas
+from crawl.service.callers.scope import Scope
 
 __all__ = ["Endpoint", "Gate", "Handle", "Headers", "Refused", "error_response", "json_response"]
 

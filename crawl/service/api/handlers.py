@@ -16,20 +16,20 @@ from starlette.responses import Response
 from crawl.errors import NoSnapshot, UsageError
 from crawl.hints import install
 from crawl.search.answers import SearchOptions
-from crawl.service import views
-from crawl.service.access import Caller
-from crawl.service.admission import MAX_URL
 from crawl.service.api import bodies
 from crawl.service.api.gate import Gate, Refused, json_response
-from crawl.service.ids import is_job_id, is_key_of_job
-from crawl.service.intake import Submitted
-from crawl.service.page_json import page_json
+from crawl.service.callers.access import Caller
+from crawl.service.callers.scope import Scope
+from crawl.service.intake.admission import MAX_URL
+from crawl.service.intake.ids import is_job_id, is_key_of_job
+from crawl.service.intake.intake import Submitted
+from crawl.service.intake.urls_in_text import urls_in_text
 from crawl.service.pages import Resolved
 from crawl.service.queues.queue import Entry
 from crawl.service.refusals import in_words, reason_of_end, refusal_of
-from crawl.service.scope import Scope
 from crawl.service.service import Service
-from crawl.service.urls_in_text import urls_in_text
+from crawl.service.telling import views
+from crawl.service.telling.page_json import page_json
 from crawl.service.values import Finished, JobState, job_of
 
 MAX_WAIT_S = 60.0

@@ -6,10 +6,10 @@ import asyncio
 from contextlib import ExitStack
 from typing import Final
 
-from crawl.service.access import Caller
 from crawl.service.api.gate import Gate
 from crawl.service.api.stream_slots import StreamSlots
-from crawl.service.events import Event, Lagged, Listener
+from crawl.service.callers.access import Caller
+from crawl.service.telling.events import Event, Lagged, Listener
 
 _LOOK_AT_KEY_S: Final = 2.0
 """So often it is looked whether the key is good still."""

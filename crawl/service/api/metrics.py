@@ -8,7 +8,8 @@ from starlette.requests import Request
 from starlette.responses import Response, StreamingResponse
 
 from crawl.service.api.endpoints import Endpoint
-from crawl.service.service import Service, ServiceStats
+from crawl.service.service import Service
+from crawl.service.service_stats import ServiceStats
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import (
     BUILD,

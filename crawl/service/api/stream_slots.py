@@ -8,8 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from crawl.clock import Clock
+from crawl.service.api.http_limits import HttpLimits
 from crawl.service.api.refused import Refused
-from crawl.service.http_limits import HttpLimits
 
 
 @dataclass(frozen=True, slots=True)

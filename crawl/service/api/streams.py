@@ -12,17 +12,17 @@ from starlette.responses import Response
 
 from crawl.errors import UsageError
 from crawl.printable import printable
-from crawl.service import views
-from crawl.service.access import Caller
 from crawl.service.api.gate import Refused
 from crawl.service.api.handlers import Handlers, number_parameter, wait_parameter
 from crawl.service.api.live_stream import LiveStream
 from crawl.service.api.stream_response import StreamResponse
 from crawl.service.api.stream_slots import StreamSlots
+from crawl.service.callers.access import Caller
 from crawl.service.event_filter import EventFilter
-from crawl.service.events import EventBus, EventId, TooManyListeners, parse_event_id
 from crawl.service.site_crawls.values import SiteCrawl
-from crawl.service.sse import CONTENT_TYPE, KEEP_ALIVE, retry_frame, sse_bytes, sse_frame
+from crawl.service.telling import views
+from crawl.service.telling.events import EventBus, EventId, TooManyListeners, parse_event_id
+from crawl.service.telling.sse import CONTENT_TYPE, KEEP_ALIVE, retry_frame, sse_bytes, sse_frame
 from crawl.service.values import Finished, as_json
 
 _KEEP_ALIVE_S = 15.0

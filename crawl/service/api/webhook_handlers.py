@@ -11,12 +11,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crawl.errors import UsageError
-from crawl.service.access import Caller
 from crawl.service.api.bodies import Tags, Url, read_body
 from crawl.service.api.gate import Refused, json_response
 from crawl.service.api.handlers import Handlers
+from crawl.service.callers.access import Caller
 from crawl.service.event_filter import EventFilter
-from crawl.service.notifier import FINISHED
+from crawl.service.telling.notifier import FINISHED
 from crawl.service.webhooks.assembly import Webhooks
 from crawl.service.webhooks.values import Webhook
 

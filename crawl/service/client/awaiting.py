@@ -100,10 +100,18 @@ class AsyncClient:
         self._transport.close()
 
     async def fetch(
-        self, url: str, wait: float | str = "5s", max_age: float | str | None = None
+        self,
+        url: str,
+        wait: float | str = "5s",
+        max_age: float | str | None = None,
+        *,
+        formats: Iterable[str] | None = None,
+        image: bool | None = None,
     ) -> Page | Job:
-        """The page, fetched or known; the job where that takes longer than `wait`."""
-        request = requests.fetch(url, as_seconds(wait, "wait"), max_age)
+        """The page, fetched or known; the job where that takes longer than `wait`. With
+        `formats=["metadata", "markdown"]` its text comes, too; `image`: whether the image that
+        stands for it is fetched as well."""
+        request = requests.fetch(url, as_seconds(wait, "wait"), max_age, formats, image)
         return await self._run(ask(request, self._around))
 
     async def submit(
@@ -114,19 +122,24 @@ class AsyncClient:
         priority: str | None = None,
         max_age: float | str | None = None,
         tags: Iterable[str] | None = None,
+        formats: Iterable[str] | None = None,
+        image: bool | None = None,
     ) -> list[Job]:
         """A job for each URL, or for each URL of a text; what is refused has its reason. All go
         in one request, for which a service has a bound."""
         options: dict[str, Any] = {"priority": priority, "max_age": max_age, "tags": tags}
+        options |= {"formats": formats, "image": image}
         return await self._run(calls.submit(urls, self._around, text=text, **options))
 
-    async def lookup(self, urls: Iterable[str]) -> list[Page | None]:
+    async def lookup(
+        self, urls: Iterable[str], *, formats: Iterable[str] | None = None
+    ) -> list[Page | None]:
         """What is known of any number of URLs, in their order; nothing is fetched."""
-        return await self._run(calls.lookup(urls, self._around))
+        return await self._run(calls.lookup(urls, self._around, formats))
 
-    async def url(self, url: str) -> Page | None:
+    async def url(self, url: str, *, formats: Iterable[str] | None = None) -> Page | None:
         """What is known of a URL; nothing is fetched."""
-        return await self._run(ask(requests.url(url), self._around))
+        return await self._run(ask(requests.url(url, formats), self._around))
 
     async def job(self, job_id: str) -> Job:
         """What became of a job so far."""
@@ -163,7 +176,9 @@ class AsyncClient:
         pages: int | None = None,
         depth: int | None = None,
         seconds: float | None = None,
+        per_host: int | None = None,
         formats: Iterable[str] | None = None,
+        image: bool | None = None,
     ) -> AsyncSiteCrawl:
         """Begins to crawl a site, within its scope and limits."""
         status = await self._run(
@@ -171,8 +186,9 @@ class AsyncClient:
                 requests.start_crawl(
                     [seeds] if isinstance(seeds, str) else seeds,
                     requests.scope(hosts, domains, prefix, include, exclude),
-                    {"pages": pages, "depth": depth, "seconds": seconds},
+                    {"pages": pages, "depth": depth, "seconds": seconds, "per_host": per_host},
                     formats,
+                    image,
                 ),
                 self._around,
             )

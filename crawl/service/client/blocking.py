@@ -89,10 +89,18 @@ class Client:
         self._transport.close()
 
     def fetch(
-        self, url: str, wait: float | str = "5s", max_age: float | str | None = None
+        self,
+        url: str,
+        wait: float | str = "5s",
+        max_age: float | str | None = None,
+        *,
+        formats: Iterable[str] | None = None,
+        image: bool | None = None,
     ) -> Page | Job:
-        """The page, fetched or known; the job where that takes longer than `wait`."""
-        request = requests.fetch(url, as_seconds(wait, "wait"), max_age)
+        """The page, fetched or known; the job where that takes longer than `wait`. With
+        `formats=["metadata", "markdown"]` its text comes, too; `image`: whether the image that
+        stands for it is fetched as well."""
+        request = requests.fetch(url, as_seconds(wait, "wait"), max_age, formats, image)
         return self._run(ask(request, self._around))
 
     def submit(
@@ -103,19 +111,24 @@ class Client:
         priority: str | None = None,
         max_age: float | str | None = None,
         tags: Iterable[str] | None = None,
+        formats: Iterable[str] | None = None,
+        image: bool | None = None,
     ) -> list[Job]:
         """A job for each URL, or for each URL of a text; what is refused has its reason. All go
         in one request, for which a service has a bound."""
         options: dict[str, Any] = {"priority": priority, "max_age": max_age, "tags": tags}
+        options |= {"formats": formats, "image": image}
         return self._run(calls.submit(urls, self._around, text=text, **options))
 
-    def lookup(self, urls: Iterable[str]) -> list[Page | None]:
+    def lookup(
+        self, urls: Iterable[str], *, formats: Iterable[str] | None = None
+    ) -> list[Page | None]:
         """What is known of any number of URLs, in their order; nothing is fetched."""
-        return self._run(calls.lookup(urls, self._around))
+        return self._run(calls.lookup(urls, self._around, formats))
 
-    def url(self, url: str) -> Page | None:
+    def url(self, url: str, *, formats: Iterable[str] | None = None) -> Page | None:
         """What is known of a URL; nothing is fetched."""
-        return self._run(ask(requests.url(url), self._around))
+        return self._run(ask(requests.url(url, formats), self._around))
 
     def job(self, job_id: str) -> Job:
         """What became of a job so far."""
@@ -149,7 +162,9 @@ class Client:
         pages: int | None = None,
         depth: int | None = None,
         seconds: float | None = None,
+        per_host: int | None = None,
         formats: Iterable[str] | None = None,
+        image: bool | None = None,
     ) -> SiteCrawl:
         """Begins to crawl a site, within its scope and limits."""
         status = self._run(
@@ -157,8 +172,9 @@ class Client:
                 requests.start_crawl(
                     [seeds] if isinstance(seeds, str) else seeds,
                     requests.scope(hosts, domains, prefix, include, exclude),
-                    {"pages": pages, "depth": depth, "seconds": seconds},
+                    {"pages": pages, "depth": depth, "seconds": seconds, "per_host": per_host},
                     formats,
+                    image,
                 ),
                 self._around,
             )

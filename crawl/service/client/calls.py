@@ -27,6 +27,9 @@ Result = TypeVar("Result")
 _BUSY = (429, 503)
 _FIRST_PAUSE_S = 0.1
 _LONGEST_PAUSE_S = 5.0
+_LEAST_ASKED_S = 5.0
+"""A look at a job is given this much, also near the end of a wait: a service that takes a moment
+is not one that is gone."""
 _FIRST_POLL_S = 0.05
 _LONGEST_POLL_S = 1.0
 
@@ -85,11 +88,14 @@ def _fault(request: Request[Any], answer: Answer, clock: Clock) -> ServiceFault 
     return fault_of(answer, clock.now_ms())
 
 
-def lookup(urls: Iterable[str], around: Surroundings) -> Call[list[Page | None]]:
+def lookup(
+    urls: Iterable[str], around: Surroundings, formats: Iterable[str] | None
+) -> Call[list[Page | None]]:
     """Any number, in the order in which they were asked for."""
     asked, found = _texts(urls, "lookup"), list[Page | None]()
+    formats = formats if formats is None or isinstance(formats, str) else list(formats)
     for begin in range(0, len(asked), MOST_OF_A_LOOKUP):
-        batch = requests.lookup(asked[begin : begin + MOST_OF_A_LOOKUP])
+        batch = requests.lookup(asked[begin : begin + MOST_OF_A_LOOKUP], formats)
         found += yield from ask(batch, around)
     return found
 
@@ -102,11 +108,14 @@ def submit(
     priority: str | None,
     max_age: float | str | None,
     tags: Iterable[str] | None,
+    formats: Iterable[str] | None,
+    image: bool | None,
 ) -> Call[list[Job]]:
     listed = None if urls is None else [urls] if isinstance(urls, str) else list(urls)
     if listed == []:
         return []
-    return (yield from ask(requests.submit(listed, text, priority, max_age, tags), around))
+    request = requests.submit(listed, text, priority, max_age, tags, formats, image)
+    return (yield from ask(request, around))
 
 
 def wait_for(
@@ -122,7 +131,7 @@ def wait_for(
         for place, each in enumerate(known):
             left = deadline - around.clock.monotonic()
             if not each.is_done and each.id is not None and left > 0:
-                limit = min(left, around.timeout_seconds)
+                limit = min(max(left, _LEAST_ASKED_S), around.timeout_seconds)
                 found = yield from ask(requests.job(each.id), around, limit)
                 # of a job that waits, a service may know no more than its id
                 known[place] = found if found.url else msgspec.structs.replace(found, url=each.url)

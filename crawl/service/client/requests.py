@@ -57,6 +57,8 @@ def submit(
     priority: str | None,
     max_age: float | str | None,
     tags: Iterable[str] | None,
+    formats: Iterable[str] | None,
+    image: bool | None,
 ) -> Request[list[Job]]:
     if (urls is None) == (text is None):
         raise UsageError("submit: expected URLs, or a text that has some")
@@ -68,6 +70,8 @@ def submit(
         "priority": priority,
         "max_age": _checked_age(max_age),
         "tags": None if tags is None else list(tags),
+        "formats": _checked_formats(formats),
+        "image": image,
     }
     return _post("/v1/urls", body, lambda answer: _list(answer, "jobs", Job), is_idempotent=False)
 
@@ -77,16 +81,18 @@ def job(job_id: str) -> Request[Job]:
     return _get(f"/v1/jobs/{quote(job_id, safe='')}", lambda answer: _one(answer, Job))
 
 
-def url(asked: str) -> Request[Page | None]:
+def url(asked: str, formats: Iterable[str] | None) -> Request[Page | None]:
     _require_text(asked, "url: expected a URL")
 
     def read(answer: Answer) -> Page | None:
         return None if answer.status == 404 else _one(answer, Page)
 
-    return _get("/v1/url?" + urlencode({"url": asked}), read)
+    named = _checked_formats(formats)
+    query = {"url": asked} | ({} if named is None else {"formats": ",".join(named)})
+    return _get("/v1/url?" + urlencode(query), read)
 
 
-def lookup(urls: Sequence[str]) -> Request[list[Page | None]]:
+def lookup(urls: Sequence[str], formats: Iterable[str] | None) -> Request[list[Page | None]]:
     def read(answer: Answer) -> list[Page | None]:
         said = _said(answer).get("pages")
         if not isinstance(said, list) or len(said) != len(urls):
@@ -94,10 +100,17 @@ def lookup(urls: Sequence[str]) -> Request[list[Page | None]]:
         return [None if each is None else as_value(Page, each) for each in said]
 
     # a question, though it is posted
-    return _post("/v1/lookup", {"urls": list(urls)}, read, is_idempotent=True)
+    body = {"urls": list(urls), "formats": _checked_formats(formats)}
+    return _post("/v1/lookup", body, read, is_idempotent=True)
 
 
-def fetch(asked: str, wait_seconds: float, max_age: float | str | None) -> Request[Page | Job]:
+def fetch(
+    asked: str,
+    wait_seconds: float,
+    max_age: float | str | None,
+    formats: Iterable[str] | None,
+    image: bool | None,
+) -> Request[Page | Job]:
     def read(answer: Answer) -> Page | Job:
         if answer.status != 202:
             return _one(answer, Page)
@@ -106,7 +119,12 @@ def fetch(asked: str, wait_seconds: float, max_age: float | str | None) -> Reque
 
     _require_text(asked, "fetch: expected a URL")
     path = f"/v1/fetch?wait={wait_seconds:g}s"
-    body = {"url": asked, "max_age": _checked_age(max_age)}
+    body = {
+        "url": asked,
+        "max_age": _checked_age(max_age),
+        "formats": _checked_formats(formats),
+        "image": image,
+    }
     return _post(path, body, read, is_idempotent=False, waits_seconds=wait_seconds)
 
 
@@ -137,12 +155,14 @@ def start_crawl(
     scope: Mapping[str, Any],
     limits: Mapping[str, Any],
     formats: Iterable[str] | None,
+    image: bool | None,
 ) -> Request[CrawlStatus]:
     body = {
         "seeds": list(seeds),
         "scope": _given(scope),
         "limits": _given(limits),
-        "formats": None if formats is None else list(formats),
+        "formats": _checked_formats(formats),
+        "image": image,
     }
     if not body["seeds"]:
         raise UsageError("crawl_site: expected at least one seed")
@@ -252,6 +272,13 @@ def _checked_age(max_age: float | str | None) -> float | str | None:
     if not 0 <= max_age < math.inf:
         raise UsageError(f"max_age: expected seconds, 0 or more, got {max_age}")
     return max_age
+
+
+def _checked_formats(formats: Iterable[str] | None) -> list[str] | None:
+    """What is wanted of a page; the service knows which there are."""
+    if isinstance(formats, str):
+        raise UsageError("formats: expected a list, got one text")
+    return None if formats is None else list(formats)
 
 
 def _given(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 import logging
 import threading
 
+from crawl.service.intake.throughput import Throughput
 from crawl.service.kafka.client import Kafka
 from crawl.service.kafka.membership import GROUP
-from crawl.service.throughput import Throughput
 
 _LOOK_S = 1.0
 _ASK_S = 5.0

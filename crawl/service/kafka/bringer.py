@@ -12,7 +12,7 @@ from crawl.errors import StorageError
 from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.status import Status
-from crawl.service.arrivals import Arrivals
+from crawl.service.fetching.arrivals import Arrivals
 from crawl.service.kafka.client import Outgoing, Sender
 from crawl.service.kafka.holdings import Held, Holdings
 from crawl.service.kafka.messages import result_message, returned_message

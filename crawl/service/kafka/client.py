@@ -15,7 +15,7 @@ from crawl.printable import one_line
 from crawl.service.kafka.values import KafkaSettings
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer, KafkaError, Message
+    from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 _SHOWN = 300
 """Characters of what a broker or the client says, in a message of ours."""
@@ -259,6 +259,19 @@ def consumed(consumer: Consumer, most: int, timeout_s: float) -> list[Message]:
     if first is None:
         return []
     return [first, *(consumer.consume(most - 1, 0) if most > 1 else ())]
+
+
+def committed_now(
+    consumer: Consumer, offsets: list[TopicPartition], probe_s: float
+) -> list[TopicPartition]:
+    """Commits, and waits for the answer; KafkaException where nobody answers. It may be called by
+    a callback of the consumer."""
+    # A commit that is waited for has no bound of its own: first whether anybody answers. By this
+    # question and no other: after `list_topics` in a callback of the same consumer, the next
+    # callback of the same poll ends the process (confluent-kafka 2.16: an assertion in C); and
+    # `committed` is not answered while the consumer leaves its group.
+    consumer.get_watermark_offsets(offsets[0], timeout=probe_s)
+    return consumer.commit(offsets=offsets, asynchronous=False)
 
 
 def prepare_topics(kafka: Kafka, sender: Sender, clock: Clock, stopping: threading.Event) -> int:

@@ -12,9 +12,9 @@ from crawl.service.kafka.client import Kafka, prepare_topics
 from crawl.service.kafka.finished_topic import FinishedTopic
 from crawl.service.kafka.values import KafkaSettings
 from crawl.service.kafka.wishes import WishReader
-from crawl.service.listeners import Listener
 from crawl.service.service import Service
 from crawl.service.stores.store import Store
+from crawl.service.telling.listeners import Listener
 from crawl.storage.crawl_dir import CrawlDir
 
 Listeners = Callable[[Store], Sequence[Listener]]

@@ -9,10 +9,10 @@ from crawl.clock import Clock
 from crawl.model.answer_keys import ETAG_KEY, LAST_MODIFIED_KEY
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
+from crawl.service.fetching.lane import Lane
 from crawl.service.kafka.holdings import Held, Holdings
 from crawl.service.kafka.messages import JobMessage
 from crawl.service.kafka.sending_right import SendingRight
-from crawl.service.lane import Lane
 
 _TICK_S = 0.25
 

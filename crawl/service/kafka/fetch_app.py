@@ -16,7 +16,7 @@ from crawl.clock import Clock
 from crawl.config import Config
 from crawl.errors import CrawlError
 from crawl.service.api.gate import Refused, error_response, json_response
-from crawl.service.http_limits import HttpLimits
+from crawl.service.api.http_limits import HttpLimits
 from crawl.service.kafka.fetching import FetchService
 from crawl.service.kafka.values import KafkaSettings
 from crawl.telemetry.meter import Meter

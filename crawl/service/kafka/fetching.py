@@ -19,7 +19,8 @@ from crawl.counters import Counters
 from crawl.errors import ConfigError, StorageError
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE
-from crawl.service.arrivals import Arrivals
+from crawl.service.fetching.arrivals import Arrivals
+from crawl.service.fetching.lane import Lane
 from crawl.service.kafka.bringer import Bringer
 from crawl.service.kafka.client import Kafka, prepare_topics
 from crawl.service.kafka.feeder import Feeder
@@ -31,8 +32,7 @@ from crawl.service.kafka.ownership import Ownership
 from crawl.service.kafka.partitions import Partitions
 from crawl.service.kafka.sending_right import SendingRight
 from crawl.service.kafka.values import KafkaSettings
-from crawl.service.lane import Lane
-from crawl.service.service import ServiceStats
+from crawl.service.service_stats import ServiceStats
 from crawl.service.settings import IDLE
 from crawl.urls.partition import PartitionMode
 

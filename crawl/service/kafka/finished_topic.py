@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import TimeoutError as NotYet
 
 from crawl.errors import StorageError
-from crawl.service import views
 from crawl.service.kafka.client import Outgoing, Sender
+from crawl.service.telling import views
 from crawl.service.values import Finished, as_json
 from crawl.urls.parse import host_of
 

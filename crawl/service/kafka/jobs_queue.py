@@ -13,7 +13,7 @@ from concurrent.futures import Future
 from threading import Lock
 
 from crawl.errors import StorageError
-from crawl.service.intake import entry_of
+from crawl.service.intake.intake import entry_of
 from crawl.service.kafka.backlog import Backlog
 from crawl.service.kafka.client import Outgoing, Sender
 from crawl.service.kafka.messages import job_message

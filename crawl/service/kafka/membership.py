@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.service.kafka.client import Kafka, consumed
+from crawl.service.kafka.client import Kafka, committed_now, consumed
 from crawl.service.kafka.host_topic import Inheritance, read_inheritance
 from crawl.service.kafka.lease import Lease
 
@@ -258,9 +258,7 @@ class Membership:
             return False
         offsets = [self._place(partition, offset) for partition, offset in positions.items()]
         try:
-            # a commit that is waited for has no bound of its own: first whether anybody answers
-            self._consumer.list_topics(self._topic, _PROBE_S)
-            done = self._consumer.commit(offsets=offsets, asynchronous=False)
+            done = committed_now(self._consumer, offsets, _PROBE_S)
         except KafkaException as error:
             _log.info("jobs may be done twice: %s", self._kafka.line(error))
             return False

@@ -13,6 +13,7 @@ from crawl.counters import Counters
 from crawl.fetcher.frontier.queue import ServerState
 from crawl.fetcher.frontier.queue_stats import IdleQueues
 from crawl.fetcher.values.politeness import Politeness
+from crawl.service.fetching.lane import Lane
 from crawl.service.kafka.client import Outgoing, Sender
 from crawl.service.kafka.feeder import Feeder
 from crawl.service.kafka.holdings import Held, Holdings
@@ -20,7 +21,6 @@ from crawl.service.kafka.host_topic import HostTopic, Inheritance
 from crawl.service.kafka.messages import job_message, job_message_of
 from crawl.service.kafka.sending_right import SendingRight
 from crawl.service.kafka.values import KafkaSettings
-from crawl.service.lane import Lane
 from crawl.urls.parse import host_of
 
 if TYPE_CHECKING:

@@ -19,8 +19,8 @@ from crawl.fetcher.values.record import FetchRecord
 from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.model.status import Status
-from crawl.service.arrivals import Arrivals
-from crawl.service.kafka.client import Kafka, consumed
+from crawl.service.fetching.arrivals import Arrivals
+from crawl.service.kafka.client import Kafka, committed_now, consumed
 from crawl.service.kafka.jobs_queue import KafkaJobs
 from crawl.service.kafka.messages import (
     ResultMessage,
@@ -171,9 +171,7 @@ class ResultArrivals(Arrivals):
         offsets = [TopicPartition(topic, *place) for place in changed.items()]
         try:
             if is_last:
-                # it has no bound of its own: first whether anybody answers
-                self._consumer.list_topics(topic, _PROBE_S)
-                self._consumer.commit(offsets=offsets, asynchronous=False)
+                committed_now(self._consumer, offsets, _PROBE_S)
             else:
                 self._consumer.commit(offsets=offsets, asynchronous=True)
         except KafkaException as error:

@@ -8,7 +8,9 @@ from contextlib import ExitStack
 
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.service.callers.scope import Scope
 from crawl.service.caretaker import Caretaker, Chore
+from crawl.service.fetching.robots_waits import RobotsWaits
 from crawl.service.kafka.backlog import Backlog
 from crawl.service.kafka.client import Kafka, prepare_topics
 from crawl.service.kafka.finished_topic import FinishedTopic
@@ -16,13 +18,12 @@ from crawl.service.kafka.jobs_queue import KafkaJobs
 from crawl.service.kafka.results import ResultArrivals
 from crawl.service.kafka.values import KafkaSettings
 from crawl.service.kafka.wishes import WishReader
-from crawl.service.listeners import Listener
 from crawl.service.queues.queue import Queue
-from crawl.service.robots_waits import RobotsWaits
-from crawl.service.scope import Scope
-from crawl.service.service import Service, ServiceStats
+from crawl.service.service import Service
+from crawl.service.service_stats import ServiceStats
 from crawl.service.settings import QueueBounds
 from crawl.service.stores.store import Store
+from crawl.service.telling.listeners import Listener
 from crawl.storage.crawl_dir import CrawlDir
 
 Listeners = Callable[[Store], Sequence[Listener]]

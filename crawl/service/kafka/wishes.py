@@ -12,8 +12,8 @@ from typing import Any
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import StorageError, UsageError
-from crawl.service.ids import JobIds
-from crawl.service.intake import Intake, Submitted
+from crawl.service.intake.ids import JobIds
+from crawl.service.intake.intake import Intake, Submitted
 from crawl.service.kafka.client import Kafka, Outgoing, Sender, consumed
 from crawl.service.kafka.finished_topic import FinishedTopic
 from crawl.service.kafka.wish_messages import refusal_of, wish_of

@@ -8,9 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
 
-from crawl.service.access import AccessPolicy, Caller, Refusal, RequestHead, admit
 from crawl.service.api.gate import Refused, error_response
-from crawl.service.keys import KeyCheck, KeyStatus
+from crawl.service.callers.access import AccessPolicy, Caller, Refusal, RequestHead, admit
+from crawl.service.callers.keys import KeyCheck, KeyStatus
 from crawl.service.mcp.mounted import MountedTools
 from crawl.service.mcp.reaching import Reach, ReachedService
 

@@ -17,8 +17,8 @@ from starlette.responses import Response
 from starlette.types import Message
 
 from crawl.errors import EnvironmentFault
-from crawl.service.access import Caller
 from crawl.service.api.gate import Refused
+from crawl.service.callers.access import Caller
 from crawl.service.mcp.calling import Ask
 from crawl.service.mcp.package import require_mcp
 

@@ -16,11 +16,11 @@ import msgspec
 
 from crawl.clock import Clock
 from crawl.errors import CrawlError, UsageError
-from crawl.service.admission import Admission
-from crawl.service.decide import Checked
-from crawl.service.ids import JobIds
-from crawl.service.intake import Intake
-from crawl.service.page_rows import ParsedPage
+from crawl.service.finishing.page_rows import ParsedPage
+from crawl.service.intake.admission import Admission
+from crawl.service.intake.decide import Checked
+from crawl.service.intake.ids import JobIds
+from crawl.service.intake.intake import Intake
 from crawl.service.queues.queue import Queue
 from crawl.service.site_crawls.crawl_scope import CrawlScope
 from crawl.service.site_crawls.ledger import Ledger

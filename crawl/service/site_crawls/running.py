@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import Counter, deque
 from collections.abc import Iterable
 
-from crawl.service.intake import crawl_job_id
+from crawl.service.intake.intake import crawl_job_id
 from crawl.service.site_crawls.crawl_scope import CrawlScope
 from crawl.service.site_crawls.values import Asked, SiteCrawl
 from crawl.service.values import Finished, JobState, Wish

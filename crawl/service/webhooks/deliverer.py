@@ -17,7 +17,7 @@ from typing import Final
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import CrawlError
-from crawl.service.settings_access import WebhookSettings
+from crawl.service.callers.settings_access import WebhookSettings
 from crawl.service.stores.store import Store
 from crawl.service.webhooks.lease import Lease
 from crawl.service.webhooks.outbox import Outbox, key_at
@@ -229,7 +229,7 @@ class WebhookDeliverer:
         if delivery.due_ms > self._clock.now_ms():
             return delivery
         webhook = self._registrations.known(delivery.webhook)
-        if webhook is not None and webhook.pause_reason:
+        if webhook and webhook.pause_reason not in (PauseReason.ACTIVE, PauseReason.KEY_DISABLED):
             webhook = self._registrations.get(webhook.id)  # it may have been resumed elsewhere
         if webhook is None:
             self._outbox.forget(delivery)

@@ -18,7 +18,7 @@ from crawl.errors import UsageError
 from crawl.net.addresses import EXCLUDE, AddressPolicy
 from crawl.net.dns import Resolve, system_addresses
 from crawl.printable import printable
-from crawl.service.settings_access import WEBHOOKS_ALLOW_PRIVATE
+from crawl.service.callers.settings_access import WEBHOOKS_ALLOW_PRIVATE
 from crawl.urls.parse import parse, serialize
 
 MAX_URL: Final = 2_048

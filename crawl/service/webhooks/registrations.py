@@ -41,13 +41,16 @@ class Registrations:
         most_per_owner: int = 100,
         refresh_seconds: float = 5.0,
         random_bytes: Callable[[int], bytes] = secrets.token_bytes,
+        is_enabled: Callable[[str], bool] = lambda owner: True,
     ) -> None:
+        """`is_enabled` tells whether an owner may be told of anything still."""
         self._store = store
         self._clock = clock
         self._rules = rules
         self._most_per_owner = most_per_owner
         self._refresh_seconds = refresh_seconds
         self._random_bytes = random_bytes
+        self._is_enabled = is_enabled
         self._lock = threading.Lock()
         self._webhooks: dict[str, Webhook] = {}
         self._read_at = self._changed_at = -float("inf")
@@ -105,11 +108,18 @@ class Registrations:
 
     def known(self, webhook_id: str) -> Webhook | None:
         """A webhook as it is remembered, or as the store has it where it is not."""
-        return self._current().get(webhook_id) or self.get(webhook_id)
+        webhook = self._current().get(webhook_id) or self.get(webhook_id)
+        return None if webhook is None else self._as_its_key(webhook)
 
     def wanting(self, event: WebhookEvent) -> Iterable[Webhook]:
         """The webhooks that the event is to be delivered to, as they are remembered."""
-        return [each for each in self._current().values() if each.wants(event)]
+        return [self._as_its_key(each) for each in self._current().values() if each.wants(event)]
+
+    def _as_its_key(self, webhook: Webhook) -> Webhook:
+        """A webhook whose key is disabled is told of nothing."""
+        if webhook.pause_reason or self._is_enabled(webhook.owner):
+            return webhook
+        return msgspec.structs.replace(webhook, pause_reason=PauseReason.KEY_DISABLED)
 
     def pause(self, webhook_id: str, reason: PauseReason) -> Webhook | None:
         """Has nothing delivered to it any more."""

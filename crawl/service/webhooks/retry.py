@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from crawl.service.settings_access import WebhookSettings
+from crawl.service.callers.settings_access import WebhookSettings
 
 Chance = Callable[[], float]
 """A number from 0 to 1, by chance."""

@@ -20,7 +20,7 @@ import pycurl
 
 from crawl.clock import Clock
 from crawl.printable import one_line
-from crawl.service.settings_access import WebhookSettings
+from crawl.service.callers.settings_access import WebhookSettings
 from crawl.service.webhooks.endpoint import Endpoint, EndpointRefused, EndpointRules
 from crawl.service.webhooks.signing import signature
 from crawl.service.webhooks.values import Delivery, Webhook

@@ -22,6 +22,8 @@ class PauseReason(StrEnum):
     GONE = "gone"
     """It answered 410: it does not want any more."""
     REQUESTED = "requested"
+    KEY_DISABLED = "key_disabled"
+    """Nobody who asked for it may ask any more; it goes on when the key is enabled."""
 
 
 class Webhook(msgspec.Struct, frozen=True, kw_only=True):

@@ -15,8 +15,8 @@ from typing import Any
 from crawl.clock import SystemClock
 from crawl.config import Config
 from crawl.declared import load_declared
-from crawl.service.served_crawl import ServedCrawl
-from crawl.service.serving import listening, served
+from crawl.service.faces.served_crawl import ServedCrawl
+from crawl.service.faces.serving import listening, served
 from crawl.storage.crawl_dir import CrawlDir
 
 WAIT_S = 120.0

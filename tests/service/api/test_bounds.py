@@ -7,10 +7,10 @@ import logging
 import pytest
 
 from crawl.service.api.body_room import BodyRoom
+from crawl.service.api.http_limits import HttpLimits
 from crawl.service.api.refusal_log import RefusalLog
 from crawl.service.api.refused import Refused, error_response
 from crawl.service.api.stream_slots import StreamSlots
-from crawl.service.http_limits import HttpLimits
 from crawl.testing.clock import ManualClock
 
 

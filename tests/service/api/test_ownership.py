@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from crawl.service.scope import Scope
+from crawl.service.callers.scope import Scope
 from tests.service.api.served import WAIT_S, Running, running
 from tests.service.api.small_site import SmallSite, small_site
 from tests.service.webhooks.receiver import Receiver, running_receiver

@@ -11,7 +11,7 @@ import pytest
 from crawl.clock import SystemClock
 from crawl.net import dns
 from crawl.net.addresses import AddressPolicy
-from crawl.service.settings_access import WebhookSettings
+from crawl.service.callers.settings_access import WebhookSettings
 from crawl.service.webhooks.endpoint import EndpointRules
 from crawl.service.webhooks.sender import CurlSender, SendResult
 from crawl.service.webhooks.values import Delivery, Webhook

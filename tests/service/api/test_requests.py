@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from crawl.service.scope import Scope
+from crawl.service.callers.scope import Scope
 from tests.service.api.served import Answer, Running, wait_until
 
 pytestmark = pytest.mark.slow(seconds=25)
@@ -406,7 +406,7 @@ def test_keys_that_are_missing_or_wrong(service: Running) -> None:
 
 
 def test_a_used_up_quota_says_when_to_come_back(service: Running) -> None:
-    from crawl.service.quota import Quota
+    from crawl.service.callers.quota import Quota
 
     few = {Scope.LOOKUP: Quota(per_second=0.001, burst=2)}
     key = service.crawl.keys.make("few", [Scope.LOOKUP], few).text

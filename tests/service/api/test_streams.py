@@ -10,7 +10,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from crawl.service.scope import Scope
+from crawl.service.callers.scope import Scope
 from tests.service.api.served import WAIT_S, Running, running, wait_until
 from tests.service.api.small_site import SmallSite
 

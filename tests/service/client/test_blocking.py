@@ -44,6 +44,27 @@ def test_a_known_page_comes_at_once_with_all_that_the_service_said(
     assert body == {"url": A, "max_age": "1h"}
 
 
+def test_text_and_image_come_where_they_are_asked_for(
+    service: SmallService, client: Client
+) -> None:
+    service.pages[A] = {"url": A, "markdown": "# Ä", "image": {"url": "http://a.test/i.png"}}
+    formats = ["metadata", "markdown"]
+    page = client.fetch(A, formats=iter(formats), image=True)
+    assert isinstance(page, Page)
+    assert page.markdown == "# Ä" and page.image["url"] == "http://a.test/i.png"
+    client.submit(A, formats=formats, image=False)
+    client.lookup([A] * 301, formats=iter(formats))
+    client.url(A, formats=formats)
+    client.crawl_site(A, formats=formats, image=True, per_host=7)
+    asked = [(path, body) for _, path, _, body in service.asked]
+    assert [body["formats"] for _, body in asked if body] == [formats] * 5, "of both look-ups, too"
+    assert [body.get("image") for _, body in asked if body] == [True, False, None, None, True]
+    assert asked[4][0].endswith("&formats=metadata%2Cmarkdown")
+    assert asked[5][1]["limits"] == {"per_host": 7}
+    with pytest.raises(UsageError, match="formats: expected a list"):
+        client.fetch(A, formats="markdown")
+
+
 def test_a_page_that_takes_longer_is_a_job(client: Client) -> None:
     job = client.fetch(A, wait=0)
     assert isinstance(job, Job)

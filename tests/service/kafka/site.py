@@ -19,7 +19,7 @@ from typing import Any
 from crawl.synthetic.web.log import LogEntry
 from tests.free_port import LOOPBACK, free_port
 
-PATIENCE_S = 120.0
+PATIENCE_S = 240.0
 """That a loaded machine is given."""
 
 
@@ -127,7 +127,7 @@ class Role:
     def ask(
         self, method: str, path: str, body: object = None
     ) -> tuple[int, dict[str, Any], dict[str, str]]:
-        connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=60)
+        connection = http.client.HTTPConnection(LOOPBACK, self.port, timeout=PATIENCE_S)
         try:
             raw = None if body is None else json.dumps(body)
             connection.request(method, path, raw, {"Content-Type": "application/json"})
@@ -149,7 +149,7 @@ class Role:
             self.process.send_signal(signal.SIGCONT)
             self.process.terminate()
             try:
-                self.process.wait(60)
+                self.process.wait(PATIENCE_S)
             except subprocess.TimeoutExpired:
                 self.kill()
 

@@ -8,7 +8,7 @@ import pytest
 
 from crawl.errors import StorageError
 from crawl.model.status import Status
-from crawl.service.intake import entry_of
+from crawl.service.intake.intake import entry_of
 from crawl.service.kafka.backlog import Backlog
 from crawl.service.kafka.client import Kafka
 from crawl.service.kafka.jobs_queue import KafkaJobs

@@ -14,6 +14,7 @@ from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.politeness import Politeness, ServerPace
 from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
+from crawl.service.fetching.lane import Lane
 from crawl.service.kafka.feeder import Feeder
 from crawl.service.kafka.holdings import Holdings
 from crawl.service.kafka.host_topic import HostTopic, Inheritance
@@ -23,7 +24,6 @@ from crawl.service.kafka.ownership import Ownership
 from crawl.service.kafka.partitions import Partitions
 from crawl.service.kafka.sending_right import SendingRight
 from crawl.service.kafka.values import KafkaSettings
-from crawl.service.lane import Lane
 from crawl.service.values import Job, Wish
 from crawl.testing.clock import ManualClock
 from tests.service.kafka.sending import FakeSender

@@ -8,12 +8,12 @@ import pytest
 
 from crawl.config import Config
 from crawl.errors import ConfigError, UsageError
+from crawl.service.faces.role import Role
+from crawl.service.faces.roles import kafka_settings_of, maker_of
 from crawl.service.kafka.embedded import EmbeddedWithKafka
 from crawl.service.kafka.fetching import FetchService
 from crawl.service.kafka.split import IntakeService, LookupService
 from crawl.service.kafka.values import KafkaSettings
-from crawl.service.role import Role
-from crawl.service.roles import kafka_settings_of, maker_of
 from crawl.service.service import Service
 from crawl.testing.clock import ManualClock
 

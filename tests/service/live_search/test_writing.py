@@ -8,7 +8,7 @@ from crawl.clock import SystemClock
 from crawl.fetcher.values.record import FetchRecord
 from crawl.search.index import EmbeddedIndex
 from crawl.service.live_search.writing import FOLDER, LiveIndex
-from crawl.service.segment_writer import SegmentWriter
+from crawl.service.segments.writer import SegmentWriter
 from crawl.storage.crawl_dir import CrawlDir
 from tests.service.fetched import CONFIG, FETCHED_MS, page_record, parse_of
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from crawl.clock import SystemClock
 from crawl.declared import load_declared
 from crawl.operations.work import Work
-from crawl.service.own_service import OwnService, own_service
+from crawl.service.faces.own_service import OwnService, own_service
 from crawl.storage.crawl_dir import CrawlDir
 from tests.service.mcp.loopback_web import SETTINGS
 

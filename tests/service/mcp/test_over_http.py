@@ -18,9 +18,9 @@ from mcp.client import Client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from crawl.service.own_service import OwnService
-from crawl.service.quota import Quota
-from crawl.service.scope import Scope
+from crawl.service.callers.quota import Quota
+from crawl.service.callers.scope import Scope
+from crawl.service.faces.own_service import OwnService
 from tests.service.mcp.loopback_web import HIDDEN, serving
 from tests.service.mcp.own_services import service_of
 

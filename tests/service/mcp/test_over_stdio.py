@@ -19,13 +19,14 @@ pytest.importorskip("mcp")
 from mcp.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
-from crawl.service.announcement import announcement_of
-from crawl.service.scope import Scope
+from crawl.service.callers.scope import Scope
+from crawl.service.faces.announcement import announcement_of
+from tests.cli.calling import Caller
 from tests.service.mcp.agent_process import LONG_S, AgentProcess, agent_process
 from tests.service.mcp.loopback_web import SETTINGS, serving
 from tests.service.mcp.own_services import service_of
 
-pytestmark = [pytest.mark.slow(seconds=90), pytest.mark.timeout(400)]
+pytestmark = [pytest.mark.slow(seconds=60), pytest.mark.timeout(570)]
 ROOT = Path(__file__).parents[3]
 
 
@@ -161,16 +162,23 @@ def test_a_service_elsewhere_is_asked_with_the_key_of_the_environment(
         (["crawl", "--service", "http://127.0.0.1:1"], "a crawl's folder or --service"),
         (["crawl", "--host", "0.0.0.0"], "--host goes with --http"),
         (["--service", "nowhere"], "expected an address"),
-        (["crawl", "--http", "0", "--host", "0.0.0.0"], "there is no key"),
         (["--service", "http://127.0.0.1:1", "--http", "0", "--host", "0.0.0.0"], "loopback alone"),
     ],
 )
 def test_what_cannot_be_meant_is_one_line_on_stderr(
-    words: list[str], said: str, tmp_path: Path
+    words: list[str], said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     given = [str(tmp_path / each) if each == "crawl" else each for each in words]
+    answer = Caller(capsys)("mcp", *given, "-Dhttp.agent.name=toolbot")
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+    assert "Traceback" not in answer.err
+
+
+def test_without_a_key_it_is_not_open_to_the_world(tmp_path: Path) -> None:
+    words = (str(tmp_path / "crawl"), "--http", "0", "--host", "0.0.0.0")
     ended = subprocess.run(
-        [sys.executable, "-m", "crawl", "mcp", *given, "-Dhttp.agent.name=toolbot"],
+        [sys.executable, "-m", "crawl", "mcp", *words, "-Dhttp.agent.name=toolbot"],
         stdin=subprocess.DEVNULL,
         capture_output=True,
         text=True,
@@ -178,7 +186,6 @@ def test_what_cannot_be_meant_is_one_line_on_stderr(
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         check=False,
     )
-    assert ended.returncode == 2
-    assert ended.stdout == ""
-    assert said in ended.stderr
+    assert (ended.returncode, ended.stdout) == (2, "")
+    assert "there is no key" in ended.stderr
     assert "Traceback" not in ended.stderr

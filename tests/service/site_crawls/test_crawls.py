@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from crawl.errors import UsageError
-from crawl.service import views
 from crawl.service.site_crawls.crawl_scope import ScopeWish
 from crawl.service.site_crawls.values import CrawlLimits, CrawlState, CrawlWish
+from crawl.service.telling import views
 from crawl.service.values import JobState
 from tests.service.site_crawls.site import HTML, Site, crawled_site, html
 

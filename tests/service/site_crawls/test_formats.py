@@ -7,9 +7,9 @@ import pytest
 
 from crawl.config import Config
 from crawl.counters import Counters
-from crawl.service import views
-from crawl.service.admission import Admission
-from crawl.service.intake import Submitted
+from crawl.service.intake.admission import Admission
+from crawl.service.intake.intake import Submitted
+from crawl.service.telling import views
 from crawl.service.values import JobState, Page, Wish
 from tests.service.site_crawls.site import HTML, Site, crawled_site, png
 

@@ -80,15 +80,8 @@ def read(served: ServingProcess, crawl: str, after: str = "", most: int = 10_000
     return told
 
 
-@pytest.mark.parametrize(
-    "before_the_kill",
-    [
-        pytest.param(1, marks=pytest.mark.exhaustive),
-        EACH,
-        pytest.param(2 * EACH + 1, marks=pytest.mark.exhaustive),
-    ],
-)
-def test_a_killed_crawl_goes_on_and_its_readers_too(tmp_path: Path, before_the_kill: int) -> None:
+def test_a_killed_crawl_goes_on_and_its_readers_too(tmp_path: Path) -> None:
+    before_the_kill = EACH
     with scripted_server() as server:
         web = Web(server)
         with serving(tmp_path) as served:

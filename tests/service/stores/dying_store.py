@@ -13,8 +13,8 @@ from typing import Any, Protocol
 
 from crawl.clock import SystemClock
 from crawl.declared import load_declared
-from crawl.service.served_crawl import ServedCrawl
-from crawl.service.serving import listening, served
+from crawl.service.faces.served_crawl import ServedCrawl
+from crawl.service.faces.serving import listening, served
 from crawl.storage.crawl_dir import CrawlDir
 from tests.free_port import LOOPBACK
 from tests.service.stores.small_web import SmallWeb, small_web

@@ -175,6 +175,23 @@ def test_paused_and_resumed() -> None:
     assert webhooks.pause("wh_" + "0" * 24, PauseReason.GONE) is None
 
 
+def test_a_webhook_of_a_disabled_key_is_told_of_nothing_until_it_is_enabled() -> None:
+    clock, disabled = ManualClock(NOW_MS), {"k"}
+    webhooks = Registrations(
+        *(MemoryStore(clock), clock, rules()), is_enabled=lambda key: key not in disabled
+    )
+    url = "https://hook.example/"
+    made = [webhooks.add(key, url, ["*"], is_of_all=True) for key in ("k", "other", "local")]
+    event = WebhookEvent("finished", b"{}")
+    reasons = {each.id: each.pause_reason for each in webhooks.wanting(event)}
+    expected = [PauseReason.KEY_DISABLED, PauseReason.ACTIVE, PauseReason.ACTIVE]
+    assert [reasons[each.id] for each in made] == expected
+    known = webhooks.known(made[0].id)
+    assert known is not None and known.pause_reason is PauseReason.KEY_DISABLED
+    disabled.clear()
+    assert not any(each.pause_reason for each in webhooks.wanting(event))
+
+
 def test_what_cannot_be_meant_is_refused() -> None:
     webhooks = registrations(most=1)
     url = "https://hook.example/"

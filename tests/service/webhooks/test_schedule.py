@@ -3,7 +3,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from crawl.service.settings_access import WebhookSettings
+from crawl.service.callers.settings_access import WebhookSettings
 from crawl.service.webhooks.retry import retry_wait
 from crawl.service.webhooks.schedule import DeliverySchedule
 from tests.examples import scaled

@@ -9,7 +9,7 @@ import pytest
 
 from crawl.clock import SystemClock
 from crawl.config import Config
-from crawl.service.settings_access import WebhookSettings
+from crawl.service.callers.settings_access import WebhookSettings
 from crawl.service.webhooks.endpoint import EndpointRules
 from crawl.service.webhooks.sender import CurlSender, SendOutcome, SendResult
 from crawl.service.webhooks.signing import is_genuine

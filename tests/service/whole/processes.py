@@ -49,10 +49,15 @@ class Serving:
     ended_jobs: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     def wait_until_ready(self) -> None:
+        assert self.gets_ready(), f"it ended with {self.process.wait()}: {self.said()}"
+
+    def gets_ready(self) -> bool:
+        """Waits for it; False where it ends before."""
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
-        assert line, f"it ended with {self.process.wait()}: {self.said()}"
-        self.address = json.loads(line)["address"].removeprefix("http://")
+        if line:
+            self.address = json.loads(line)["address"].removeprefix("http://")
+        return bool(line)
 
     def ask(self, path: str, body: Any = None, method: str = "") -> Answer:
         """Raises OSError where nobody answers."""
@@ -96,6 +101,13 @@ class Serving:
             assert monotonic() < until, f"{len(waiting)} jobs do not end: {waiting[:3]}"
             pause.wait(0.1 if waiting else 0)
         return {job: self.ended_jobs[job] for job in jobs}
+
+    def wait_for_claimed(self, count: int) -> None:
+        """Until so many jobs are out of the queue and have not ended."""
+        until, pause = monotonic() + LONG_S, threading.Event()
+        while (ready := self.ask("/readyz").value)["claimed"] != count:
+            assert monotonic() < until, ready
+            pause.wait(0.05)
 
     def wait_for_death(self) -> int:
         return self.process.wait(LONG_S)

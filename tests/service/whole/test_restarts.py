@@ -63,11 +63,11 @@ def test_retry_after_holds_across_a_restart(tmp_path: Path, is_killed: bool) -> 
     with hosts(2) as web:
         with serving(tmp_path) as service:
             (first,) = service.submit([web.url(0, "/long/1")])
-            service.submit([web.url(0, "/p/1")])
             web.wait_for_pages(1)
-            pause = Event()
-            while not _waits(service.ask("/readyz").value):
-                pause.wait(0.05)
+            # it was told to come again, and is back in the queue, or given up
+            service.wait_for_claimed(0)
+            service.submit([web.url(0, "/p/1")])
+            service.wait_for_claimed(1)
             if is_killed:
                 service.kill()
             else:
@@ -80,11 +80,6 @@ def test_retry_after_holds_across_a_restart(tmp_path: Path, is_killed: bool) -> 
             assert service.ask(f"/v1/jobs/{first}").value["state"] in ("queued", "finished")
             assert service.stop() == 0
         assert len(_to(web, 0)) == asked
-
-
-def _waits(ready: dict[str, object]) -> bool:
-    """Whether the one that was told to come again is back in the queue, or given up."""
-    return ready["claimed"] == 1
 
 
 @pytest.mark.slow(seconds=30)

@@ -37,6 +37,7 @@ from cassandra.cluster import (
     Session,
 )
 from cassandra.concurrent import execute_concurrent
+from cassandra.connection import ConnectionException
 from cassandra.policies import (
     ConstantReconnectionPolicy,
     DCAwareRoundRobinPolicy,
@@ -74,6 +75,8 @@ _BUCKETS = {Space.JOBS: 1024, Space.ROBOTS: 256, Space.LEASES: 256}
 """Partitions of a space, as many as its rows need, and as those who write on conditions at the
 same time, who wait for each other within one. A part of the tables' layout: never to be changed."""
 _FEW = 16
+_FAULTS = (DriverException, NoHostAvailable, ConnectionException, OSError)
+"""What the driver raises; of connections also by errors that are none of its family."""
 _CONCURRENCY = 64
 """Requests of one call that are on their way at a time."""
 _KEYS_AT_ONCE = 20
@@ -197,7 +200,7 @@ class CassandraStore:
             self._session: Session = self._cluster.connect()
             if may_create:
                 self._create(replication)
-        except (DriverException, NoHostAvailable, OSError) as error:
+        except _FAULTS as error:
             self._cluster.shutdown()
             raise self._fault(error) from error
 
@@ -349,7 +352,7 @@ class CassandraStore:
             row = self._session.execute(
                 "SELECT value FROM system_views.settings WHERE name = 'commitlog_sync'"
             ).one()
-        except (DriverException, NoHostAvailable, OSError):
+        except _FAULTS:
             return ""  # no right to ask, or a server without such a table
         return str(row[0]) if row else ""
 
@@ -461,7 +464,7 @@ class CassandraStore:
         if found is None:
             try:
                 found = self._session.prepare(text)
-            except (DriverException, NoHostAvailable, OSError) as error:
+            except _FAULTS as error:
                 raise self._fault(error) from error
             if is_serial:
                 found.consistency_level = ConsistencyLevel.SERIAL
@@ -479,7 +482,7 @@ class CassandraStore:
                 self._session, statements, concurrency=_CONCURRENCY, execution_profile=profile
             )
             return [list(result.result_or_exc) for result in results]
-        except (DriverException, NoHostAvailable, OSError) as error:
+        except _FAULTS as error:
             raise self._fault(error) from error
 
     def _check_open(self) -> None:
