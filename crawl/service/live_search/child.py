@@ -19,7 +19,7 @@ from crawl.parsing.process.messages import PeerGone, receive, send, unpack_table
 from crawl.service.live_search.writing import LiveIndex
 from crawl.storage.crawl_dir import CrawlDir
 
-_NICENESS = 5
+_NICENESS = 15
 ADD, REMOVE, MISS, READ = b"add", b"remove", b"miss", b"read"
 
 
