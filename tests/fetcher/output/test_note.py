@@ -45,12 +45,7 @@ CONTENTS = st.builds(
     st.binary(max_size=20),
     st.binary(max_size=20),
 )
-TIMES = st.none() | WHOLE
-RECORDS = st.builds(
-    FetchRecord,
-    *(TEXTS, TEXTS, DATUMS, st.none() | CONTENTS, WHOLE),
-    *(TIMES, WHOLE, TIMES, TIMES, TIMES, TEXTS),
-)
+RECORDS = st.builds(FetchRecord, TEXTS, TEXTS, DATUMS, st.none() | CONTENTS, WHOLE)
 NOTES = st.builds(
     Note,
     st.lists(RECORDS, max_size=3),

@@ -86,7 +86,6 @@ def test_only_a_server_that_does_not_work_is_blamed() -> None:
         FailureKind.OTHER,
         FailureKind.ADDRESS_REFUSED,
         FailureKind.NOT_SUPPORTED,
-        FailureKind.WITHHELD,
     }
 
 

@@ -86,8 +86,7 @@ def sitemap_engine(
 
     key_of = key_of_server(config, resolver)
     pauses = EarlierPauses(job, task.number, is_alone=task.is_alone)
-    handed_over = job.handed_over
-    known_servers = KnownServers(handed_over.servers, job.clock, handed_over.pauses)
+    known_servers = KnownServers(job.handed_over.servers, job.clock)
 
     @cache
     def others_servers() -> frozenset[str]:

@@ -1,1 +1,0 @@
-"""The realtime lane: a URL in, its page known, within seconds, by the engine of the batch crawl."""

@@ -1,1 +1,0 @@
-"""The service's HTTP interface, version 1."""

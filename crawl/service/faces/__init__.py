@@ -1,1 +1,0 @@
-"""How the service is begun and reached: its commands, roles and the HTTP server."""

@@ -1,1 +1,0 @@
-"""What asks servers: the engine of the batch crawl, fed from the queue."""

@@ -1,1 +1,0 @@
-"""What becomes of answers: parsed, stored, followed, told."""

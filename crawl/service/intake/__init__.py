@@ -1,1 +1,0 @@
-"""How wishes come in: judged, decided on by one table, and queued."""

@@ -1,1 +1,0 @@
-"""Where what was taken in waits until it is fetched."""

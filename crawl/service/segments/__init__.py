@@ -1,1 +1,0 @@
-"""The segments that the service writes, which all phases take like any other."""

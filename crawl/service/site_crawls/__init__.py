@@ -1,1 +1,0 @@
-"""Sites that are crawled at once: links found are decided and queued as their pages come."""

@@ -1,1 +1,0 @@
-"""Stores that are servers of their own: Redis or Valkey, Cassandra."""

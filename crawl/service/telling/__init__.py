@@ -1,1 +1,0 @@
-"""What is told of jobs that ended, and in which words."""
