@@ -14,9 +14,9 @@ A URL's life: a seed line is injected into the CrawlDb; generate selects it into
 segment's fetch list; fetch, parse and updatedb bring back what became of it.
 The floors, lowest first: errors, clock, counters, hints, did_you_mean, masking, printable,
 version · model · config · telemetry · html · maincontent · interfaces · urls · net · robots ·
-graph · rules · planning · storage · parsing · fetcher · tables · search · synthetic · plugins,
-testing · spark (the only place that knows Spark) · driver · phases · rounds · declared · readers,
-datasets · api · cli. Imports only point down.
+graph · rules · planning · storage · parsing · fetcher · tables · search · synthetic · service ·
+plugins, testing · spark (the only place that knows Spark) · driver · phases · rounds · declared ·
+readers, datasets · api · cli. Imports only point down.
 """
 
 import sys
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
         plan,
     )
     from crawl.errors import CrawlError
+    from crawl.service.client import connect, connect_async
     from crawl.version import __version__
 
 __all__ = [
@@ -46,6 +47,8 @@ __all__ = [
     "CrawlError",
     "__version__",
     "check_url",
+    "connect",
+    "connect_async",
     "fetch_page",
     "is_allowed",
     "list_plugins",
@@ -62,7 +65,12 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module 'crawl' has no attribute {name!r}")
     from importlib import import_module
 
-    homes = {"CrawlError": "crawl.errors", "__version__": "crawl.version"}
+    homes = {
+        "CrawlError": "crawl.errors",
+        "__version__": "crawl.version",
+        "connect": "crawl.service.client",
+        "connect_async": "crawl.service.client",
+    }
     value = getattr(import_module(homes.get(name, "crawl.api.crawl")), name)
     globals()[name] = value
     return value

@@ -77,10 +77,14 @@ def declared_properties(faults: list[str] | None = None) -> Iterator[Property[An
     from crawl.phases.updatehostdb import settings as hostdb
     from crawl.rules import links, redirect
     from crawl.search import settings as embedded
+    from crawl.service import settings as service
+    from crawl.service import settings_kafka
+    from crawl.service.callers import settings_access
     from crawl.telemetry import settings as telemetry
 
     yield from properties_in(
         *(chains, politeness, settings, protocols, parsing, reader, rule_file, links, redirect),
         *(linkdb, hostdb, graph, indexing, embedded, exporting, telemetry),
+        *(service, settings_access, settings_kafka),
     )
     yield from plugin_properties([] if faults is None else faults)

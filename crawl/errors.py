@@ -7,6 +7,8 @@
     ├── PluginError            a plugin that cannot be found, loaded or configured
     ├── EnvironmentFault       the machine lacks something: Java, Python, a master
     ├── Cancelled              whoever holds the operation wanted it to end
+    ├── ServiceFault           a crawl service that refused or failed
+    │   └── ServiceUnreachable it cannot be reached, or did not answer in time
     └── StorageError           a path that cannot be read or written
         ├── DamagedFile        a file of the crawl that is not as it was written
         ├── Locked             somebody else is writing the dataset
@@ -59,6 +61,32 @@ class Cancelled(CrawlError):
     """Whoever holds the operation wanted it to end; what it had not published is not there."""
 
     exit_code = 130
+
+
+class ServiceFault(CrawlError):
+    """A crawl service refused what it was asked, or failed at it: its own code and message."""
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        status: int = 0,
+        code: str = "",
+        details: object = None,
+        retry_after_seconds: float | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.status = status
+        """Of HTTP; 0 where there was no answer."""
+        self.code = code
+        self.details = details
+        self.retry_after_seconds = retry_after_seconds
+        """How long the service asks to be left alone, where it says so."""
+        self.may_pass = status in (0, 429) or status >= 500
+
+
+class ServiceUnreachable(ServiceFault):
+    """A crawl service cannot be reached, or did not answer in time."""
 
 
 class StorageError(CrawlError):

@@ -54,6 +54,8 @@ class _ByServer(LoadFileScheduling):  # type: ignore[misc]
         for server, words in {
             "hdfs": ("hdfs", "test_yarn"),
             "s3": ("[s3", "test_s3", "object_store"),
+            "cassandra": ("cassandra",),
+            "kafka": ("service/kafka/",),
             "standalone": ("test_spark_submit", "test_lost_blocks"),
         }.items():
             if any(word in nodeid for word in words):

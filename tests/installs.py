@@ -19,7 +19,7 @@ from types import ModuleType
 from packaging.requirements import Requirement
 
 PRODUCT = "nutria"
-FROM_SOURCES = f"{PRODUCT}[search]"
+FROM_SOURCES = f"{PRODUCT}[search,serve]"
 """What ./scripts/crawl installs."""
 _TOOLS = frozenset(("pytest", "pluggy", "hypothesis", "xdist", "execnet", "coverage", "packaging"))
 """Of the tests themselves, which are running meanwhile."""

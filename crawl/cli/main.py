@@ -32,6 +32,8 @@ from crawl.version import __version__
 
 _log = logging.getLogger(__name__)
 
+_WITHOUT_PANDAS = frozenset({"serve", "mcp"})
+"""Commands that somebody waits for until they can be asked, and that hand no table to pandas."""
 INTERNAL_FAULT = 70
 INTERRUPTED = 130
 
@@ -108,6 +110,8 @@ def _run(arguments: Sequence[str] | None, notice: str) -> None:
         logs.use_json()  # errors of the command line are JSON too
     if notice:
         remark(notice)
+    if arguments is None and sys.argv[1:2] and sys.argv[1] in _WITHOUT_PANDAS:
+        _leave_pandas_out()
     try:
         check_nutch_syntax(sys.argv[1:] if arguments is None else arguments)
         code = crawl.main(
@@ -131,6 +135,13 @@ def _run(arguments: Sequence[str] | None, notice: str) -> None:
     except Exception as error:
         _fail(f"internal error: {type(error).__name__}: {error}", INTERNAL_FAULT, bug=True)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _leave_pandas_out() -> None:
+    """For the rest of the process: so it is done where the command is the process."""
+    from crawl.parsing.process.pandas_left_out import leave_pandas_out
+
+    leave_pandas_out()
 
 
 def _usage_message(error: click.ClickException) -> str:

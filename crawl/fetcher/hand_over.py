@@ -9,7 +9,7 @@ the crawl's datasets `robots` and `servers` (crawl/phases/fetch/hand_over.py).
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from crawl.clock import Clock
@@ -21,7 +21,13 @@ from crawl.storage.chunks import ROBOTS_LEARNT, Chunk, Piece
 from crawl.storage.folder import Folder
 from crawl.storage.keyed_rows import KeyedRows
 from crawl.storage.robots_store import read_pieces, to_answers
-from crawl.storage.server_pauses import ServerPause, read_pause_rows, to_pauses, write_pauses
+from crawl.storage.server_pauses import (
+    ServerPause,
+    last_pauses,
+    read_pause_rows,
+    to_pauses,
+    write_pauses,
+)
 from crawl.urls.parse import host_of
 
 _MAX_LOADED_BYTES = 64 << 20
@@ -35,6 +41,8 @@ class HandedOver:
 
     robots: KeyedRows | None = None
     servers: KeyedRows | None = None
+    pauses: tuple[ServerPause, ...] = ()
+    """For the requests of services, which have just left their servers to this fetch."""
 
 
 class KnownRobots:
@@ -98,9 +106,12 @@ class KnownRobots:
 class KnownServers:
     """Pauses that servers are owed for requests of other fetches, each handed out once."""
 
-    def __init__(self, rows: KeyedRows | None, clock: Clock) -> None:
+    def __init__(
+        self, rows: KeyedRows | None, clock: Clock, further: Iterable[ServerPause] = ()
+    ) -> None:
         self._rows = rows
         self._clock = clock
+        self._further = {pause.server: pause for pause in further}
         self._buckets: dict[int, dict[str, ServerPause]] = {}
         """Those that were looked at; a bucket is read when a server of it is met."""
 
@@ -112,11 +123,13 @@ class KnownServers:
 
     def take(self, key: str) -> KnownServer | None:
         """What a server is owed, in the engine's time; None where that is nothing."""
-        if self._rows is None:
+        told = [self._further.pop(key, None)]
+        if self._rows is not None:
+            told.append(self._bucket(self._rows, self._rows.bucket_of(key)).pop(key, None))
+        pauses = last_pauses(pause for pause in told if pause is not None)
+        if not pauses:
             return None
-        pause = self._bucket(self._rows, self._rows.bucket_of(key)).pop(key, None)
-        if pause is None:
-            return None
+        (pause,) = pauses
         now_ms = self._clock.now_ms()
         failures = pause.failures if pause.failures_until_ms > now_ms else 0
         ready_at = self._clock.monotonic() + pause.pause_s(now_ms)
@@ -147,19 +160,35 @@ def write_server_states(
     folder: Folder, part: int, states: Iterable[ServerState], clock: Clock
 ) -> Piece | None:
     """Writes what the servers of a task are owed at its end; None where that is nothing."""
+    pauses = pauses_of(states, clock)
+    return write_pauses(folder, part, pauses) if pauses else None
+
+
+def pauses_of(states: Iterable[ServerState], clock: Clock) -> list[ServerPause]:
+    """What servers are owed as others are told of it, who may have another clock."""
     now_ms = clock.now_ms()
 
     def moment(seconds: float) -> int:
         return now_ms + round(seconds * 1000)
 
-    pauses = [
+    return [
         ServerPause(
             *(state.key, moment(state.pause_s), state.exceptions, moment(state.counts_s)),
             *(state.min_delay_s, state.wait_reason, now_ms, state.closed_reason),
         )
         for state in states
     ]
-    return write_pauses(folder, part, pauses) if pauses else None
+
+
+def states_of(pauses: Iterable[ServerPause], now_ms: int) -> Iterator[ServerState]:
+    """What servers are owed as an engine keeps it, as of a moment."""
+    for pause in pauses:
+        counts_s = max(0, pause.failures_until_ms - now_ms) / 1000
+        pause_s = max(0.0, pause.pause_s(now_ms))
+        yield ServerState(
+            *(pause.server, pause_s, pause.failures, pause.closed),
+            *(counts_s, pause.crawl_delay_s, pause.reason),
+        )
 
 
 def read_server_states(
@@ -169,12 +198,6 @@ def read_server_states(
     for piece in pieces:
         try:
             for rows in read_pause_rows(folder, piece):
-                for pause in to_pauses(rows):
-                    counts_s = max(0, pause.failures_until_ms - now_ms) / 1000
-                    pause_s = max(0.0, pause.pause_s(now_ms))
-                    yield ServerState(
-                        *(pause.server, pause_s, pause.failures, pause.closed),
-                        *(counts_s, pause.crawl_delay_s, pause.reason),
-                    )
+                yield from states_of(to_pauses(rows), now_ms)
         except StorageError as error:
             _log.warning("%s; the pauses that it held are not known", error)

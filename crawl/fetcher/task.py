@@ -131,6 +131,8 @@ def fetch_part(spec: FetchTaskSpec, file: PartFile) -> FetchTaskResult:
     waiting = unfetched_followed(spec.segment, chunks, fetched)
     engine.follower.resume(not_listed(waiting, spec.segment.child(GENERATE), lists))
     followed = _followed_before(spec, file, fetched)
+    if spec.is_interrupted:
+        engine.stop(INTERRUPTED)
     with TaskMonitor(output, file, config, clock, len(fetched), times, followed) as monitor:
         driver = ThreadedDriver(
             engine,
@@ -197,13 +199,13 @@ def _handed_over(
 ) -> tuple[KnownRobots, KnownServers]:
     """What other fetches, and tasks of this one for the same part, have learnt."""
     if spec.cross_part is None:
-        hosts = listed_hosts(spec, file)
+        hosts = listed_hosts(spec.segment, file)
     else:
         hosts = {host_of(f"{each}/") or "" for each in spec.cross_part.authorities}
     keep_s = FetchSettings.of(spec.config).robots_keep_s
     robots = KnownRobots(spec.handed_over.robots, hosts, keep_s, spec.clock)
     robots.add(learnt_answers(spec.segment, chunks))
-    servers = KnownServers(spec.handed_over.servers, spec.clock)
+    servers = KnownServers(spec.handed_over.servers, spec.clock, spec.handed_over.pauses)
     servers.load(hosts)  # their keys where a server is a host; others are read when met
     return robots, servers
 

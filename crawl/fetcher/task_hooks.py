@@ -13,6 +13,8 @@ from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import HTTP_REDIRECT_MAX
 from crawl.net.dns import HostResolver
 from crawl.rules.redirect import RedirectRules
+from crawl.storage.fetch_lanes import twin_of
+from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import GENERATE, PartFile
 
@@ -34,7 +36,12 @@ def hooks_for_task(
     key_of = queue_keys(config, address_of)
     spaced = Politeness.of(config).ip_delay_s > 0
     redirects = {} if spec.cross_part is None else spec.cross_part.authorities
-    has_others = len(spec.lists) > 1 and spec.cross_part is None
+    is_part = spec.cross_part is None
+    servers = _PartServers(spec, file, key_of)
+    is_bound = is_part and (len(spec.lists) > 1 or spec.keeps_to_lists)
+    is_watched = is_part and spec.may_leave_lists is not None
+    if is_bound:
+        servers.load()
     is_list_checked = spec.list_normalizers is not None or spec.list_filters is not None
     return EngineHooks(
         key_of=key_of,
@@ -48,12 +55,8 @@ def hooks_for_task(
         if is_list_checked
         else None,
         is_fetched=fetched.__contains__,
-        owns_server=_server_keys(spec, file, key_of).__contains__
-        if has_others
-        else lambda key: True,
-        is_other_parts_server=_OtherPartsServers(spec, file, key_of)
-        if has_others
-        else lambda key: False,
+        owns_server=servers.owns if is_bound or is_watched else lambda key: True,
+        is_other_parts_server=servers.is_of_others if is_part else lambda key: False,
         is_slow_host=spec.is_slow_host or (lambda host: False),
         address_of=address_of if spaced else None,
         known_robots=known_robots.take,
@@ -62,36 +65,51 @@ def hooks_for_task(
     )
 
 
-class _OtherPartsServers:
-    """Knows the servers of the other parts. Their lists are read when first asked about, which
-    few fetches do: a robots.txt that redirects to another host is rare."""
+class _PartServers:
+    """Knows the servers of a part, and those of others. The lists of the other parts are read when
+    first asked about, which few fetches do: a robots.txt that redirects to another host is rare."""
 
     def __init__(self, spec: FetchTaskSpec, file: PartFile, key_of: Callable[[str], str]) -> None:
-        self._others = [other for other in spec.lists if other.part != file.part]
         self._spec = spec
+        self._file = file
         self._key_of = key_of
-        self._keys: frozenset[str] | None = None
+        self._own: frozenset[str] | None = None
+        self._others: frozenset[str] | None = None
+        self._twins: frozenset[str] | None = None
 
-    def __call__(self, key: str) -> bool:
-        if self._keys is None:
-            keys = (_server_keys(self._spec, other, self._key_of) for other in self._others)
-            self._keys = frozenset[str]().union(*keys)
-        return key in self._keys
+    def load(self) -> frozenset[str]:
+        """The part's own servers, read when they are first needed."""
+        if self._own is None:
+            self._own = self._keys(self._file)
+        return self._own
+
+    def owns(self, key: str) -> bool:
+        """Whether a server is this part's to ask: generate gives each to one part."""
+        return key in self.load()
+
+    def is_of_others(self, key: str) -> bool:
+        """Whether another part asks a server; or a service, which has those of no list."""
+        if self._others is None:
+            others = [other for other in self._spec.lists if other.part != self._file.part]
+            self._others = frozenset[str]().union(*map(self._keys, others))
+        if key in self._others:
+            return True
+        may_leave = self._spec.may_leave_lists
+        if self.owns(key) or not (self._spec.keeps_to_lists or may_leave):
+            return False
+        if self._twins is None:
+            hosts = listed_hosts(self._spec.segment, self._file)
+            self._twins = frozenset(self._key_of(twin_of(host)) for host in hosts)
+        return key not in self._twins and not (may_leave and may_leave())
+
+    def _keys(self, file: PartFile) -> frozenset[str]:
+        return frozenset(map(self._key_of, listed_hosts(self._spec.segment, file)))
 
 
-def _server_keys(
-    spec: FetchTaskSpec, file: PartFile, key_of: Callable[[str], str]
-) -> frozenset[str]:
-    """The servers of a part: generate gives each to one part."""
-    return frozenset(map(key_of, listed_hosts(spec, file)))
-
-
-def listed_hosts(spec: FetchTaskSpec, file: PartFile) -> set[str]:
+def listed_hosts(segment: Folder, file: PartFile) -> set[str]:
     """The hosts of a part's fetch list."""
     hosts: set[str] = set()
-    with open_table(
-        spec.segment.child(GENERATE), file.path, host_codes=True, size=file.bytes
-    ) as source:
+    with open_table(segment.child(GENERATE), file.path, host_codes=True, size=file.bytes) as source:
         for rows in each_group(source, ["host"]):
             for chunk in rows["host"].chunks:
                 codes = cast("pa.DictionaryArray[Any, Any]", chunk)

@@ -67,6 +67,13 @@ class FetchTaskSpec:
 
     handed_over: HandedOver = field(default_factory=HandedOver)
     """What earlier fetches have left."""
+    keeps_to_lists: bool = False
+    """Whether it asks the hosts of the lists and their twins alone, as services ask the others."""
+    may_leave_lists: Callable[[], bool] | None = None
+    """Asked before a server of no list is; None where that is settled: it keeps to its lists, or
+    services know that it may ask anybody."""
+    is_interrupted: bool = False
+    """Whether it is to end before anybody is asked: services may not have yielded its servers."""
     run: str = field(default_factory=lambda: uuid.uuid4().hex)
     """Which fetch the tasks are of, however often each of them is tried."""
 

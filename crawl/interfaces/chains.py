@@ -47,6 +47,10 @@ URLFILTER_ORDER = string_list(
 )
 
 
+_FEW = 64
+"""URLs that are asked about one by one, as that takes no longer than to begin with a column."""
+
+
 class _Chain:
     """Plugins by name, built on first use and left behind when the chain travels."""
 
@@ -109,6 +113,11 @@ class NormalizerChain(_Chain):
 
     def normalize_batch(self, urls: pa.Array[Any], counters: Counters) -> pa.Array[Any]:
         """`normalize` for a string column; null where the text is no URL, or was null."""
+        if len(urls) <= _FEW:
+            texts = urls.to_pylist()
+            normal = [None if text is None else self.normalize(text, counters) for text in texts]
+            column: pa.Array[Any] = pa.array(normal, urls.type)
+            return column
         return self._settled(urls, self._loops, counters)
 
     def _settled(self, urls: pa.Array[Any], loops: int, counters: Counters) -> pa.Array[Any]:
@@ -162,8 +171,19 @@ class FilterChain(_Chain):
                 return name, reason
         return None
 
+    def _is_accepted(self, url: str | None, counters: Counters) -> bool:
+        if url is None:
+            return False
+        rejection = self.rejection(url, counters)
+        if rejection is not None:
+            counters[f"url_filters_rejected.{rejection[0]}"] += 1
+        return rejection is None
+
     def filter_batch(self, urls: pa.Array[Any], counters: Counters) -> pa.Array[Any]:
         """True for each URL that all filters accept. A null is no URL and not accepted."""
+        if len(urls) <= _FEW:
+            accepted_urls = [self._is_accepted(url, counters) for url in urls.to_pylist()]
+            return pa.array(accepted_urls, pa.bool_())
         valid = pc.is_valid(urls).to_numpy(zero_copy_only=False)
         rows = np.flatnonzero(valid)
         remaining = urls if len(rows) == len(urls) else urls.take(rows)

@@ -6,6 +6,7 @@ knows no politeness. What may go wrong on a network is an answer here, not an ex
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import StrEnum
 from typing import Protocol, runtime_checkable
 
@@ -33,6 +34,10 @@ class Request:
     """Further headers, such as a Cookie."""
     max_bytes: int | None = None
     """Another limit for the body than the configured one."""
+    why_withheld: Callable[[], str] | None = None
+    """Called immediately before the request is sent, by the thread that sends it and as late as the
+    protocol can: with a connection made. Returns why nothing may be sent any more, or an
+    empty text; with a reason the answer is a failure of kind WITHHELD."""
 
 
 class Truncation(StrEnum):
@@ -70,6 +75,14 @@ class Response:
     sent: float = 0.0
     """Monotonic seconds when the request began to be sent: what a server sees as its start."""
     elapsed_ms: int = 0
+    """Without the look-up of the host, which comes before."""
+    dns_ms: int | None = None
+    """How long the host was looked up, 0 where it was known; this and what follows is None where
+    the protocol does not know."""
+    connect_ms: int | None = None
+    """How long the connection took, TLS included; 0 for one that was kept from before."""
+    first_byte_ms: int | None = None
+    """From the sending to the first byte of the answer."""
 
     def header(self, name: str) -> str:
         """The last header of that name, in any case; empty where there is none."""
@@ -106,6 +119,8 @@ class FailureKind(StrEnum):
     PROXY = "proxy"
     NOT_SUPPORTED = "not_supported"
     """Nothing here speaks the URL's scheme, or it is no URL."""
+    WITHHELD = "withheld"
+    """Whoever wanted the request took it back before it was sent; the message has their reason."""
     OTHER = "other"
 
 

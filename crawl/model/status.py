@@ -58,9 +58,9 @@ class Status(IntEnum):
 DB_STATUSES = tuple(status for status in Status if status.is_db)
 
 
+_LABELS = {int(status): status.label for status in Status}
+
+
 def status_label(code: int) -> str:
     """A status as people know it, also where a table holds a code nobody knows."""
-    try:
-        return Status(code).label
-    except ValueError:
-        return f"status_{code}"
+    return _LABELS.get(code) or f"status_{code}"

@@ -49,6 +49,10 @@ def _reader(name: str, summary: str) -> Listed:
     return Listed(name, f"crawl.readers.{name}.operation", summary)
 
 
+def _service(name: str, summary: str) -> Listed:
+    return Listed(name, f"crawl.service.faces.{name}_operation", summary)
+
+
 def _statistics(name: str, summary: str) -> Listed:
     return Listed(name, f"crawl.readers.webstats.{name}", summary)
 
@@ -103,6 +107,10 @@ _OURS = (
     _reader("parsechecker", "fetch and parse a page, and show the result"),
     _reader("robotsparser", "which URLs a robots.txt allows"),
     _reader("plugin", "list the plugins and which are active"),
+    _service("serve", "fetch URLs in realtime, and answer what is known"),
+    _service("submit", "submit URLs to a service"),
+    _service("mcp", "tools for agents: fetch, search, crawl a site"),
+    _service("keys", "make, list and disable the service's API keys"),
     Listed("testweb", "crawl.showcase.testweb", "serve a synthetic web to test settings against"),
     _reader("showproperties", "every setting and where it came from"),
 )

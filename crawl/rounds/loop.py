@@ -55,7 +55,7 @@ from crawl.rounds.steps import (
     open_segments,
 )
 from crawl.storage.crawl_dir import CrawlDir
-from crawl.storage.segments import Segment
+from crawl.storage.segments import Segment, is_of_service
 from crawl.tables.runner import Runner
 from crawl.telemetry.ambient import meter
 from crawl.telemetry.context import in_context
@@ -345,6 +345,9 @@ class RoundLoop:
         with self._timed(due, lane):
             result = updatedb.run(lane.runner, self.directory, self.config, options, self.clock)
         _remark(lane, due, result.took_over, *result.remarks)
+        if all(map(is_of_service, due.segments)):
+            self._seconds.setdefault("", {}).update(self._take_seconds(due.segments))
+            return None  # what a service has fetched meanwhile is no round
         number, seconds = len(self.rounds) + 1, self._take_seconds(due.segments)
         closed = closed_round(self.directory, number, result, seconds)
         self.rounds.append(closed)

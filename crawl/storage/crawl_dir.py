@@ -27,6 +27,11 @@ from crawl.storage.segments import Segment, Segments
 from crawl.storage.snapshot import Dataset, Transaction, WriteOptions
 
 _FETCHING = "fetching"
+SERVING = "serving"
+"""The folder of the services that send requests (storage/fetch_lanes.py)."""
+SERVED = "SERVED"
+"""In it, once a service has ever begun: to read a small file that is not there costs a store less
+than to list a folder that is not there."""
 Result = TypeVar("Result")
 
 
@@ -107,6 +112,13 @@ class CrawlDir:
         would ask a host twice as often as it may be asked."""
         return locked(self.fetching_folder, command, config, clock, steal_lock=steal_lock)
 
+    def serving_folders(self) -> list[Folder]:
+        """Those of all services that are at work, or have left something."""
+        folder = self.folder.child(SERVING)
+        if folder.read_anew(SERVED) is None:
+            return []
+        return [folder.child(name) for name in folder.names() if name != SERVED]
+
     def remove_dead_locks(
         self, segments: Iterable[Segment], command: str, config: Config, clock: Clock
     ) -> list[str]:
@@ -128,6 +140,7 @@ class CrawlDir:
         return [
             *(dataset.folder for dataset in self.datasets()),
             self.fetching_folder,
+            *self.serving_folders(),
             *(self.segments.segment(name).folder for name in names),
         ]
 

@@ -25,7 +25,7 @@ from crawl.model import tables
 from crawl.model.report import Report
 from crawl.storage.chunks import Piece
 from crawl.storage.folder import Folder
-from crawl.storage.lock import Lock
+from crawl.storage.lock import CHANGE_NAME, LOCK_NAME, Lock
 from crawl.storage.reports import read_report, write_report
 from crawl.storage.sealed_file import SealedFile
 from crawl.storage.snapshot import MANIFEST, REPORT
@@ -42,6 +42,11 @@ PARSE_DATA = "parse_data"
 PARSE_TEXT = "parse_text"
 PARSED = (PARSE, PARSE_DATA, PARSE_TEXT)
 """The parts that one parse writes."""
+SERVICE = "SERVICE"
+"""The mark of a segment that a service fills, or filled; it has no fetch list until it is published
+as a whole."""
+SERVICE_END = "-service"
+"""So ends its name, which is none that generate would choose, and still one that sorts by time."""
 POINTER = "PARSED"
 """The file with the manifests of those."""
 
@@ -202,6 +207,11 @@ def segment_name(name_or_path: str) -> str:
     return name_or_path.rstrip("/").rpartition("/")[2]
 
 
+def is_of_service(name: str) -> bool:
+    """Whether a segment of that name is a service's."""
+    return name.endswith(SERVICE_END)
+
+
 class Segments:
     """All segments of a crawl."""
 
@@ -215,6 +225,31 @@ class Segments:
         """Every segment with a finished fetch list, oldest first."""
         segments = map(self.segment, self.folder.names())
         return [segment for segment in segments if segment.is_done(GENERATE)]
+
+    def open_of_service(self) -> list[Segment]:
+        """The segments that a service fills, or has left open when it died, oldest first."""
+        segments = map(self.segment, filter(is_of_service, self.folder.names()))
+        return [segment for segment in segments if self._is_open(segment)]
+
+    def untidy_of_service(self) -> list[Segment]:
+        """The segments of a service that are published and yet locked, or have a copy alone of what
+        says so: whoever published them is about to let go of them, or died before it had."""
+        segments = map(self.segment, filter(is_of_service, self.folder.names()))
+        return [segment for segment in segments if self._is_untidy(segment)]
+
+    def _is_untidy(self, segment: Segment) -> bool:
+        try:
+            content, is_copy = segment.manifest_file(GENERATE).look()
+        except StorageError:  # damaged: `crawl check` tells of it, and mends it
+            return False
+        locks = (LOCK_NAME, CHANGE_NAME)
+        return content is not None and (is_copy or any(map(segment.folder.exists, locks)))
+
+    def _is_open(self, segment: Segment) -> bool:
+        try:
+            return segment.folder.exists(SERVICE) and not segment.is_done(GENERATE)
+        except StorageError:  # damaged: `crawl check` tells of it, and mends it
+            return False
 
     def new_names(self, now_ms: int, count: int) -> list[str]:
         """Names by the clock that no segment bears yet, a second apart."""
@@ -230,6 +265,8 @@ class Segments:
         """
         for name in self.folder.names():
             segment = self.segment(name)
+            if is_of_service(name):
+                continue  # its own: a service that starts publishes what another left open
             try:
                 if segment.is_done(GENERATE):
                     continue

@@ -58,18 +58,18 @@ class Meter:
 
     def observe(self, metric: Metric, value: float, **labels: str) -> None:
         """One value of a histogram."""
-        counts = [0] * (len(metric.bounds) + 1)
-        counts[bisect_left(metric.bounds, value)] = 1
-        self.merge(metric, counts, value, **labels)
+        assert metric.kind is MetricKind.HISTOGRAM
+        with self._lock:
+            histogram = self._histogram(metric, labels)
+            histogram.counts[bisect_left(metric.bounds, value)] += 1
+            histogram.total += value
 
     def merge(self, metric: Metric, counts: Sequence[int], total: float, **labels: str) -> None:
         """Values of a histogram that somebody else has counted by its bounds."""
         assert metric.kind is MetricKind.HISTOGRAM
         assert len(counts) == len(metric.bounds) + 1
         with self._lock:
-            series = self._histograms.setdefault(metric, {})
-            key = self._key(metric, labels, series.keys())
-            histogram = series.setdefault(key, Histogram([0] * len(counts)))
+            histogram = self._histogram(metric, labels)
             histogram.counts = [a + b for a, b in zip(histogram.counts, counts, strict=True)]
             histogram.total += total
 
@@ -93,6 +93,14 @@ class Meter:
         with self._lock:
             return self._values.get(metric, {}).get(_ordered(metric, labels))
 
+    def _histogram(self, metric: Metric, labels: dict[str, str]) -> Histogram:
+        series = self._histograms.setdefault(metric, {})
+        key = self._key(metric, labels, series.keys())
+        histogram = series.get(key)
+        if histogram is None:
+            histogram = series[key] = Histogram([0] * (len(metric.bounds) + 1))
+        return histogram
+
     def _key(self, metric: Metric, labels: dict[str, str], keys: KeysView[Labels]) -> Labels:
         key = _ordered(metric, labels)
         if not key or key in keys or len(keys) < MAX_SERIES:
@@ -103,5 +111,7 @@ class Meter:
 
 
 def _ordered(metric: Metric, labels: dict[str, str]) -> Labels:
-    assert labels.keys() == set(metric.labels), f"{metric.name}: {sorted(labels)}"
-    return tuple(labels[name] for name in metric.labels)
+    names = metric.labels
+    key = tuple([labels[name] for name in names if name in labels])
+    assert len(key) == len(names) == len(labels), f"{metric.name}: {sorted(labels)}"
+    return key

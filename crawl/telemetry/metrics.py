@@ -132,6 +132,69 @@ FETCH_WORKER_MEMORY = _gauge("fetch_worker_memory_bytes", "Peak memory of the la
 # --- parse -----------------------------------------------------------------------------
 PARSE_PAGES = _counter("parse_pages", "Parsed documents by outcome.", "outcome")
 
+# --- the realtime lane -----------------------------------------------------------------
+SERVICE_READY = _gauge("service_ready", "1 while it can do what it is there for, as /readyz says.")
+SERVICE_JOBS = _counter("service_jobs", "Submitted URLs by what became of them.", "state")
+SERVICE_REFUSALS = _counter(
+    "service_refusals",
+    "URLs that were not taken on, or not fetched; busy and host_busy are overload.",
+    "reason",
+)
+SERVICE_TRIED_AGAIN = _counter("service_tried_again", "Requests that are to be sent once more.")
+SERVICE_WAITING = _gauge("service_waiting", "Jobs in the queue that nobody works on.", "priority")
+SERVICE_CLAIMED = _gauge("service_claimed", "Jobs that are being worked on.")
+SERVICE_IN_LANE = _gauge(
+    "service_in_lane", "URLs in the engine: their servers' turn, or under way."
+)
+SERVICE_JOBS_PER_SECOND = _gauge("service_jobs_per_second", "Jobs that ended, lately.")
+SERVICE_STAGE_SECONDS = _histogram(
+    "service_stage_seconds",
+    "From submission to look-up, by stage: queue, robots, dns, connect, first_byte, body, parse,"
+    " store; total: all of it, per job; own: from the answer's last byte to the job's end.",
+    (0.001, 0.005, 0.02, 0.05, 0.1, 0.15, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300),
+    "stage",
+)
+SERVICE_HOSTS = _gauge(
+    "service_hosts",
+    "Hosts that the engine knows: busy, or idle; of those that are idle, owed a pause.",
+    "state",
+)
+SERVICE_HOSTS_RETIRED = _counter("service_hosts_retired", "Idle queues of hosts that were dropped.")
+SERVICE_PARSER_RESTARTS = _counter(
+    "service_parser_restarts", "Pages at which the parser's process ended, and began anew."
+)
+SERVICE_SEGMENTS = _counter("service_segments", "Segments published.")
+SERVICE_SEGMENT_AGE = _gauge(
+    "service_segment_age_seconds", "Age of the segment that is written to; 0 where none is open."
+)
+SERVICE_PUBLISHED = _gauge(
+    "service_published_timestamp_seconds", "When the last segment was published, since 1970."
+)
+SERVICE_SEARCH_BEHIND = _gauge(
+    "service_search_behind_seconds", "For how long fetched pages wait to be found by the search."
+)
+SERVICE_STORE_ERRORS = _counter(
+    "service_store_errors", "Requests to the metadata store that failed.", "operation"
+)
+SERVICE_STORE_FAILING = _gauge(
+    "service_store_failing_seconds", "For how long all work has waited for the metadata store."
+)
+SERVICE_CHORES_FAILED = _counter(
+    "service_chores_failed", "What is done now and then, and could not be.", "chore"
+)
+SERVICE_API_ERRORS = _counter(
+    "service_api_errors", "Requests that were answered with an error, by its code.", "code"
+)
+SERVICE_API_REQUESTS = _counter(
+    "service_api_requests", "Requests, by endpoint and status.", "endpoint", "status"
+)
+SERVICE_API_SECONDS = _histogram(
+    "service_api_seconds",
+    "How long requests took, those that wait for a page aside.",
+    (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5),
+    "endpoint",
+)
+
 # --- of telemetry itself ---------------------------------------------------------------
 LABELS_FOLDED = _counter(
     "telemetry_labels_folded", "Figures that were counted as `other`: too many label values."

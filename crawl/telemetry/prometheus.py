@@ -68,6 +68,16 @@ def exported(meter: Meter, settings: Settings, crawl: str, command: str) -> Iter
         yield f"http://{address}/metrics" if address else ""
 
 
+def exposition(meter: Meter, crawl: str) -> bytes:
+    """The figures as they are now, as Prometheus reads them, for whoever serves them itself."""
+    from prometheus_client import CollectorRegistry, ProcessCollector, generate_latest
+
+    registry = CollectorRegistry()
+    registry.register(_Figures(meter, crawl))
+    ProcessCollector(registry=registry)
+    return generate_latest(registry)
+
+
 def require_extra(settings: Settings) -> None:
     """EnvironmentFault where the package is not installed."""
     try:

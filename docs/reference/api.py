@@ -23,6 +23,8 @@ used. Nothing here prints to stdout. Errors are [crawl.CrawlError](exit-codes.md
 subclasses. Everything on this page is covered by the [stability promise](../stability.md).
 """
 _WIDTH = 92
+_WITH_METHODS = ("AsyncClient", "AsyncSiteCrawl", "Client", "Running", "SiteCrawl", "Table")
+"""Results that are no dataclasses."""
 
 
 def api_page() -> str:
@@ -87,7 +89,7 @@ def _named_in(each: Any) -> Iterator[type]:
     for word in re.findall(r"\w+", " ".join(texts)):
         kind: Any = names.get(word)
         is_ours = inspect.isclass(kind) and kind.__module__.startswith("crawl.")
-        if is_ours and (dataclasses.is_dataclass(kind) or word in ("Table", "Running")):
+        if is_ours and (dataclasses.is_dataclass(kind) or word in _WITH_METHODS):
             yield kind
 
 

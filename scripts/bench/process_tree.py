@@ -227,3 +227,8 @@ def cpu_s(root: int) -> float:
         if fields := _stat(pid):
             spent += sum(int(ticks) for ticks in fields[11:15])
     return spent / _TICKS
+
+
+def memory_mib(root: int) -> float:
+    """What the tree holds now; pages shared by several of its processes count once."""
+    return sum(map(_pss, _tree(root))) / (1 << 20)

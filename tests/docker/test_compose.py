@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from crawl.config import Config
 from crawl.config.load import load
 from crawl.declared import declared_properties
 from crawl.fetcher.values.settings import HTTP_AGENT_NAME
+from crawl.service.stores.address import parse_address
 from tests.docker.composition import (
     COMPOSE,
     EXAMPLE,
@@ -26,6 +28,7 @@ from tests.docker.composition import (
     variables,
 )
 from tests.docker.dockerfile import DOCKER, ROOT, stages
+from tests.docs.checking import crawl_fault
 
 CHECKER = Path(sys.executable).parent / "check-jsonschema"
 NAMES = sorted(services())
@@ -61,7 +64,8 @@ def test_one_with_a_slip_is_not(tmp_path: Path) -> None:
 
 def test_all_that_was_asked_for_is_there() -> None:
     assert set(NAMES) == {
-        *("spark-master", "spark-worker", "s3", "airflow", "prometheus", "grafana", "crawl")
+        *("spark-master", "spark-worker", "s3", "airflow", "prometheus", "grafana", "crawl"),
+        *("kafka", "cassandra", "intake", "fetch", "lookup"),
     }
     assert services()["spark-worker"]["deploy"]["replicas"] == 2
 
@@ -101,7 +105,7 @@ def test_everybody_is_limited_and_looked_after(name: str) -> None:
     assert set(service["deploy"]["resources"]["limits"]) == {"cpus", "memory", "pids"}
     assert service["networks"]
     assert set(service["networks"]) <= set(composed()["networks"])
-    if "profiles" in service:
+    if service.get("profiles") == ["tools"]:
         # not a server: it ends by itself
         assert service["healthcheck"] == {"disable": True}
         assert service["restart"] == "no"
@@ -152,7 +156,7 @@ def test_ports_are_loopbacks_and_differ() -> None:
     published = [port for service in services().values() for port in service.get("ports", [])]
     assert all(port.startswith("127.0.0.1:") for port in published)
     outside = [port.split(":")[1] for port in published]
-    assert len(set(outside)) == len(outside) == 5
+    assert len(set(outside)) == len(outside) == 7
 
 
 def test_what_is_published_is_what_the_health_check_asks() -> None:
@@ -198,12 +202,95 @@ def test_variables_of_ours_are_read_by_somebody() -> None:
 def test_all_who_touch_the_store_know_it() -> None:
     store = services()["s3"]
     port = next(word for word in store["command"] if word.startswith("-s3.port=")).split("=")[1]
-    for name in ("spark-worker", "airflow", "crawl"):
+    for name in ("spark-worker", "airflow", "crawl", "intake", "lookup"):
         environment = services()[name]["environment"]
         assert environment["AWS_ENDPOINT_URL"] == f"http://s3:{port}"
         for key in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
             assert environment[key] == store["environment"][key]
         assert set(services()[name]["networks"]) & set(store["networks"])
+
+
+# ---- the realtime lane
+
+ROLES = ("intake", "fetch", "lookup")
+
+
+def settings_of(role: str) -> dict[str, str]:
+    """What a role is given by -D."""
+    words = services()[role]["command"]
+    given = [after for word, after in pairwise(words) if word == "-D"]
+    return dict(each.split("=", 1) for each in given)
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_is_called_as_the_command_wants_it(role: str) -> None:
+    words = services()[role]["command"]
+    assert words[words.index("--role") + 1] == role
+    assert crawl_fault(words) == ""
+    assert services()[role]["profiles"] == ["realtime"]
+    (checked,) = [word for word in services()[role]["healthcheck"]["test"] if "http:" in word]
+    assert f":{words[words.index('--port') + 1]}/readyz" in checked
+    folder = services()[role]["environment"]["CRAWL_CONF_DIR"]
+    assert ("./site", folder, True) in mounts(services()[role])
+
+
+@pytest.mark.parametrize("role", ROLES)
+def test_a_role_finds_the_brokers(role: str) -> None:
+    host, port = settings_of(role)["service.kafka.servers"].split(":")
+    environment = services()[host]["environment"]
+    assert f"//{host}:{port}" in environment["KAFKA_ADVERTISED_LISTENERS"]
+    assert f"PLAINTEXT://:{port}" in environment["KAFKA_LISTENERS"].split(",")
+    assert set(services()[host]["networks"]) & set(services()[role]["networks"])
+
+
+@pytest.mark.parametrize("role", ["intake", "lookup"])
+def test_a_role_with_a_store_finds_it(role: str) -> None:
+    address = parse_address(settings_of(role)["service.store"])
+    ((host, port),) = address.hosts
+    assert (address.scheme, port) == ("cassandra", None)
+    assert address.options["dc"] == services()[host]["environment"]["CASSANDRA_DC"]
+    assert set(services()[host]["networks"]) & set(services()[role]["networks"])
+    assert settings_of("intake") == settings_of("lookup")
+
+
+def test_who_fetches_knows_and_reaches_the_queue_alone() -> None:
+    fetch = services()["fetch"]
+    assert set(settings_of("fetch")) == {"service.kafka.servers"}
+    assert set(fetch["environment"]) == {"CRAWL_CONF_DIR"}
+    reached = {
+        name
+        for name, service in services().items()
+        if set(service["networks"]) & set(fetch["networks"])
+    }
+    assert reached == {"kafka", *ROLES}
+    assert fetch["deploy"]["replicas"] == 2
+    assert "ports" not in fetch
+
+
+def test_cassandra_acknowledges_what_is_on_its_disk() -> None:
+    """On the file as it is delivered: what is written there is what the entry point edits."""
+    (script,) = services()["cassandra"]["command"]
+    delivered = "a: 1\ncommitlog_sync: periodic\ncommitlog_sync_period: 10000ms\nb: 2\n"
+    edits = re.findall(r"-e '([^']+)'", script)
+    done = subprocess.run(
+        ["sed", *(word for edit in edits for word in ("-e", edit))],
+        input=delivered,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    edited = yaml.safe_load(done.stdout)
+    assert edited["commitlog_sync"] == "group"
+    assert edited["commitlog_sync_group_window"] == "5ms"
+    assert "commitlog_sync_period" not in edited
+
+
+def test_one_broker_alone_acknowledges_what_is_on_its_disk() -> None:
+    environment = services()["kafka"]["environment"]
+    assert environment["KAFKA_LOG_FLUSH_INTERVAL_MESSAGES"] == "1"
+    factors = {name: each for name, each in environment.items() if name.endswith("_FACTOR")}
+    assert factors and set(factors.values()) == {"1"}
+    assert ("kafka", environment["KAFKA_LOG_DIRS"], False) in mounts(services()["kafka"])
 
 
 # ---- settings

@@ -86,6 +86,14 @@ def test_spark_is_asked_where_it_answers() -> None:
         assert set(services()[name]["networks"]) & set(services()["prometheus"]["networks"])
 
 
+def test_the_realtime_lane_is_asked_where_it_answers() -> None:
+    ((target,),) = [[each["targets"]] for each in jobs()["nutria-service"]["static_configs"]]
+    for each in target:
+        name, port = each.split(":")
+        assert services()[name]["ports"][0].endswith(f":{port}")
+        assert set(services()[name]["networks"]) & set(services()["prometheus"]["networks"])
+
+
 def spark_metrics() -> str:
     return (DOCKER / "spark-metrics.properties").read_text()
 
@@ -114,10 +122,11 @@ def test_grafana_finds_its_dashboard() -> None:
     assert (GRAFANA / "dashboards" / Path(home).name).is_file()
 
 
-def test_its_dashboard_asks_the_provisioned_source() -> None:
+@pytest.mark.parametrize("name", ["nutria", "nutria-realtime"])
+def test_its_dashboards_ask_the_provisioned_source(name: str) -> None:
     """By its identity, by a variable that lists such sources, or by asking for the default."""
     (source,) = provisioned("datasources/prometheus.yaml")["datasources"]
-    dashboard = json.loads((GRAFANA / "dashboards" / "nutria.json").read_text())
+    dashboard = json.loads((GRAFANA / "dashboards" / f"{name}.json").read_text())
     listed = {
         f"${{{variable['name']}}}"
         for variable in dashboard["templating"]["list"]

@@ -23,6 +23,7 @@ _OPERATORS = {"|", "&", "&&", "||", ";", ">", ">>", "<", "2>", "2>>", "("}
 _NOT_OURS = {
     "cp",
     "curl",
+    "python3",
     "export",
     "kill",
     "mkdir",
@@ -93,6 +94,8 @@ def without_comment(line: str) -> str:
 
 def _fault(command: Sequence[str]) -> str:
     name, rest = command[0], list(command[1:])
+    if rest and re.fullmatch(r"[A-Z_]+=.*", name):  # a variable for this command alone
+        return _fault(rest)
     if name in ("crawl", "./scripts/crawl"):
         return crawl_fault(rest)
     if name == "spark-submit":

@@ -3,7 +3,8 @@
 The shell is a real bash. `crawl` in it is a small program that hands its command line, folder,
 environment and stdin to this process, which calls the command and answers with what it printed
 and its exit code: so all commands of all pages share the session that the tests have open, and
-a JVM is not started for each. `crawl testweb`, which serves until it is ended, is a process.
+a JVM is not started for each. `crawl testweb` and `crawl serve`, which serve until they are ended,
+are processes; the port of the second is a free one, wherever the page has its own.
 """
 
 from __future__ import annotations
@@ -24,12 +25,20 @@ from pathlib import Path
 from typing import Any
 
 from crawl.cli.main import main
+from crawl.service.faces.serve_operation import DEFAULT_PORT
 from tests.docs.pages import ROOT, Block
+from tests.free_port import free_port
 from tests.installs import PRODUCT, only_installed
 
 _CLIENT = """\
 #!{python} -IS
 import json, os, socket, sys
+port = os.environ["DOCS_SERVICE_PORT"]
+if sys.argv[1:2] == ["serve"]:
+    os.environ["PYTHONPATH"] = {root!r}
+    os.execv({python!r}, [{python!r}, "-m", "crawl", *sys.argv[1:], "--port", port])
+if sys.argv[1:2] == ["submit"] and "--server" not in sys.argv:
+    sys.argv += ["--server", "http://127.0.0.1:" + port]
 if sys.argv[1:2] == ["testweb"] and "--table" not in sys.argv:
     # smaller than what a reader would start, so that a page takes seconds
     more = [] if "--sites" in sys.argv else ["--sites", "3", "--pages", "20"]
@@ -46,6 +55,7 @@ sys.stderr.write(result["err"])
 sys.exit(result["code"])
 """
 _PYTHON = "take-python-block"
+_SERVICE = f"127.0.0.1:{DEFAULT_PORT}"
 _EXPECTED = re.compile(r"#.*\bexit code (\d+)")
 
 
@@ -59,6 +69,8 @@ class Shell:
     """URLs of the page and those of the synthetic web that stand for them."""
     installed: frozenset[str] = frozenset((PRODUCT,))
     """What the page has its reader install: no more can be imported."""
+    service_port: int = field(default_factory=free_port)
+    """Where `crawl serve` listens."""
     namespace: dict[str, Any] = field(default_factory=dict)
     printed: list[str] = field(default_factory=list)
     """What every command printed, in order."""
@@ -76,6 +88,7 @@ class Shell:
             **self.environment,
             "PATH": f"{self.folder / 'bin'}:{Path(sys.executable).parent}:{os.environ['PATH']}",
             "DOCS_PORT": str(listener.getsockname()[1]),
+            "DOCS_SERVICE_PORT": str(self.service_port),
             "DOCS_FAILED": str(self.folder / ".failed"),
         }
         with contextlib.closing(listener), (self.folder / ".log").open("wb") as log:
@@ -126,7 +139,7 @@ class Shell:
     def _typed(self, text: str) -> str:
         for url, stand_in in self.replaced.items():
             text = text.replace(url, stand_in)
-        return text
+        return text.replace(_SERVICE, f"127.0.0.1:{self.service_port}")
 
     def _output(self, number: int, place: int) -> Path:
         return self.folder / f".out-{number}-{place}"
@@ -181,7 +194,8 @@ class Shell:
             if block.language == "console":
                 for place, (command, shown) in enumerate(block.exchanges()):
                     printed = self._output(number, place).read_text(encoding="utf-8")
-                    missing = first_missing(shown, printed.splitlines())
+                    typed = [self._typed(line) for line in shown]
+                    missing = first_missing(typed, printed.splitlines())
                     if missing is not None:
                         self.faults.append(
                             f"{block.place}: {command!r} prints no line {missing!r} there, but\n"

@@ -11,7 +11,9 @@ from crawl.fetcher.frontier.queues import HostQueues
 from crawl.fetcher.hand_over import (
     KnownRobots,
     KnownServers,
+    pauses_of,
     read_server_states,
+    states_of,
     write_server_states,
 )
 from crawl.fetcher.values.politeness import Politeness, ServerPace
@@ -131,3 +133,14 @@ def test_addresses_keep_their_distance(tmp_path: Path) -> None:
     queues.keep_pauses([ServerState("@10.0.0.1", 3.0, 0, "")], now=100.0)
     assert queues.server_states(101.0) == [ServerState("@10.0.0.1", 2.0, 0, "")]
     assert len(queues) == 0
+
+
+def test_what_one_engine_owes_another_keeps_whatever_their_clocks() -> None:
+    clock = ManualClock(1_800_000_000_000)
+    state = ServerState("a.org", 30.0, 2, "too_many_failures", 50.0, 7.0, "Retry-After")
+    (pause,) = pauses_of([state], clock)
+    assert list(states_of([pause], clock.now_ms())) == [state]
+    (later,) = states_of([pause], clock.now_ms() + 10_000)
+    assert (later.pause_s, later.counts_s) == (20.0, 40.0)
+    (past,) = states_of([pause], clock.now_ms() + 100_000)
+    assert (past.pause_s, past.counts_s, past.min_delay_s) == (0.0, 0.0, 7.0)

@@ -122,6 +122,25 @@ def test_a_redirect_is_resumed_after_a_death(tmp_path: Path, script: Script) -> 
 PLACES = (("a", 1), ("b", 2), ("c", 3))
 
 
+@pytest.mark.parametrize("may_leave", [False, True])
+def test_a_task_that_may_not_leave_its_lists_leaves_what_one_before_it_followed(
+    tmp_path: Path, script: Script, may_leave: bool
+) -> None:
+    """That one followed redirects; then the settings were changed, and a service began."""
+    part = Part(tmp_path, ["http://a.org/1"], http__redirect__max=2)
+    script["http://a.org/1"] = redirect("http://b.org/2")
+    script["http://b.org/2"] = die
+    with pytest.raises(Death):
+        part.fetch()
+    script["http://b.org/2"] = page
+    asked = ScriptedProtocol.asked["http://b.org/2"]
+    part.spec = replace(part.spec, may_leave_lists=lambda: may_leave)
+    assert part.resume().finished
+    end = Status.FETCH_SUCCESS if may_leave else Status.LINKED
+    assert ("http://b.org/2", end) in [row for chunk in part.chunks() for row in chunk]
+    assert ScriptedProtocol.asked["http://b.org/2"] == asked + may_leave
+
+
 def test_a_target_whose_request_hangs_is_left_for_later(tmp_path: Path, script: Script) -> None:
     may_end = threading.Event()
 

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from crawl.config import Config
 from crawl.counters import Counters
 from crawl.errors import ConfigError, PluginError
+from crawl.interfaces import chains
 from crawl.interfaces.chains import (
     URLNORMALIZER_ORDER,
     FilterChain,
@@ -33,6 +34,12 @@ DEFAULTS = {
     "urlnormalizer.order": [BASIC, REGEX],
     "urlfilter.order": [LENGTH_FILTER, REGEX_FILTER, TRAP_FILTER],
 }
+
+
+@pytest.fixture(autouse=True)
+def _all_are_asked_by_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Columns of tests are short ones, of which the rows would be asked one by one."""
+    monkeypatch.setattr(chains, "_FEW", 0)
 
 
 class Plugin:
@@ -315,3 +322,21 @@ def test_the_default_normalizers_are_idempotent_as_a_chain(text: str) -> None:
     once = NORMALIZE.normalize(text)
     if once is not None:
         assert NORMALIZE.normalize(once) == once
+
+
+def test_few_are_asked_one_by_one_and_answered_as_many_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    normalizer = normalizers(RaisingByColumn)
+    urls = ["ax", "", "b", None, "http://a.test/?sid=1", "ftp://a.test/", "http://a.test/a.gif"]
+    column = pa.array(urls, pa.string())
+    by_column, one_by_one = Counters(), Counters()
+    normal = normalizer.normalize_batch(column, Counters())
+    accepted = FILTER.filter_batch(column, by_column)
+    monkeypatch.setattr(chains, "_FEW", len(urls))
+    faults = Counters()
+    assert normalizer.normalize_batch(column, faults).equals(normal)
+    assert not faults, "the column was not to be asked"
+    assert FILTER.filter_batch(column, one_by_one).equals(accepted)
+    assert one_by_one == by_column
+    assert len(FILTER.filter_batch(column.slice(0, 0), Counters())) == 0

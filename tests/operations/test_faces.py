@@ -54,12 +54,21 @@ def own_parameters(
 
 @pytest.mark.parametrize("command", OURS)
 def test_a_command_has_the_options_that_are_declared(command: str) -> None:
-    operations = operations_of(command)
+    made = command_of(OURS[command])
+    if isinstance(made, click.Group):  # each of its words is an operation
+        assert set(made.commands) == {each.word for each in operations_of(command)}
+        for operation in operations_of(command):
+            has_the_options(made.commands[operation.word], (operation,))
+    else:
+        has_the_options(made, operations_of(command))
+
+
+def has_the_options(made: click.Command, operations: tuple[Operation, ...]) -> None:
+    """What the operations declare, and nothing else."""
     declared: dict[str, Field] = {}
     for operation in operations:
         declared |= {each.name: each for each in operation.fields(Face.COMMAND_LINE)}
     names = set(declared) | ({"crawl_dir"} if operations[0].place is Place.CRAWL else set())
-    made = click_command(command, operations[0])
     parameters = list(own_parameters(made, operations))
     assert {str(each.name).removesuffix("__listed") for each in parameters} == names
     for each in parameters:

@@ -197,7 +197,10 @@ def await_end(pid: int) -> None:
     except ProcessLookupError:
         return
     try:
-        ended, _, _ = select.select([process], [], [], PATIENCE_S)
+        # unlike select, poll takes any number: a process of many tests may have a thousand files
+        waiting = select.poll()
+        waiting.register(process, select.POLLIN)
+        ended = waiting.poll(PATIENCE_S * 1000)
     finally:
         os.close(process)
     assert ended, f"{pid} lives"

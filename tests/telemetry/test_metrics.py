@@ -15,7 +15,7 @@ import yaml
 from crawl.telemetry.metrics import ALL, CRAWL, MetricKind, as_markdown
 
 ROOT = Path(__file__).parents[2]
-DASHBOARD = ROOT / "docker" / "grafana" / "dashboards" / "nutria.json"
+DASHBOARDS = sorted((ROOT / "docker" / "grafana" / "dashboards").glob("*.json"))
 ALERTS = ROOT / "docker" / "prometheus-alerts.yml"
 
 OF_OTHERS = {"process_resident_memory_bytes"}
@@ -24,15 +24,17 @@ OF_OTHERS = {"process_resident_memory_bytes"}
 SERIES = {name: metric for metric in ALL for name in metric.series}
 
 
-def panels() -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]
+def panels(dashboard: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(dashboard.read_text(encoding="utf-8"))["panels"]
     return found
 
 
 def queries() -> Iterator[tuple[str, str]]:
-    for panel in panels():
-        for target in panel.get("targets", ()):
-            yield panel["title"], target["expr"].replace("$crawl", "c")
+    for dashboard in DASHBOARDS:
+        for panel in panels(dashboard):
+            for target in panel.get("targets", ()):
+                where = f"{dashboard.stem}: {panel['title']}"
+                yield where, target["expr"].replace("$crawl", "c")
     for group in yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]:
         for rule in group["rules"]:
             yield rule["alert"], rule["expr"]
@@ -87,22 +89,23 @@ def test_every_query_groups_by_labels_that_there_are(where: str, query: str) -> 
         assert set(re.split(r",\s*", grouped.strip())) <= known, where
 
 
-def test_the_dashboard_shows_every_figure_of_a_crawl() -> None:
+def test_the_dashboards_show_every_figure() -> None:
     asked = {name for _, query in QUERIES for name, _ in selectors(query)}
     shown = {SERIES[name].name for name in asked if name in SERIES}
     not_shown = {"nutria_build_info", "nutria_command_running"}
     assert {metric.name for metric in ALL} - not_shown <= shown
 
 
-def test_the_dashboard_is_one_that_grafana_can_provision() -> None:
-    dashboard = json.loads(DASHBOARD.read_text(encoding="utf-8"))
-    assert dashboard["uid"] == "nutria"
-    ids = [panel["id"] for panel in panels()]
+@pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda path: path.stem)
+def test_a_dashboard_is_one_that_grafana_can_provision(dashboard: Path) -> None:
+    text = dashboard.read_text(encoding="utf-8")
+    loaded = json.loads(text)
+    assert loaded["uid"] == dashboard.stem
+    ids = [panel["id"] for panel in panels(dashboard)]
     assert len(set(ids)) == len(ids)
-    variables = {variable["name"] for variable in dashboard["templating"]["list"]}
-    text = DASHBOARD.read_text(encoding="utf-8")
+    variables = {variable["name"] for variable in loaded["templating"]["list"]}
     assert set(re.findall(r"\$\{?(\w+)\}?", text)) <= variables
-    places = [panel["gridPos"] for panel in panels()]
+    places = [panel["gridPos"] for panel in panels(dashboard)]
     for place in places:
         assert place["x"] + place["w"] <= 24
     taken = [
@@ -114,10 +117,24 @@ def test_the_dashboard_is_one_that_grafana_can_provision() -> None:
     assert len(set(taken)) == len(taken), "no panel covers another"
 
 
+@pytest.mark.parametrize("dashboard", DASHBOARDS, ids=lambda path: path.stem)
+def test_the_crawls_to_choose_from_are_those_of_a_metric(dashboard: Path) -> None:
+    (variable,) = [
+        each
+        for each in json.loads(dashboard.read_text(encoding="utf-8"))["templating"]["list"]
+        if each["name"] == "crawl"
+    ]
+    found = re.fullmatch(r"label_values\((\w+), crawl\)", variable["query"]["query"])
+    assert found is not None and found[1] in SERIES
+
+
 def test_every_alert_says_what_is_wrong_and_how_bad_it_is() -> None:
-    (group,) = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
-    names = [rule["alert"] for rule in group["rules"]]
-    assert len(set(names)) == len(names) >= 8
-    for rule in group["rules"]:
-        assert rule["labels"]["severity"] in ("page", "ticket")
-        assert "{{ $labels.crawl }}" in rule["annotations"]["summary"]
+    groups = yaml.safe_load(ALERTS.read_text(encoding="utf-8"))["groups"]
+    assert [group["name"] for group in groups] == ["nutria", "nutria-realtime"]
+    names = [rule["alert"] for group in groups for rule in group["rules"]]
+    assert len(set(names)) == len(names)
+    for group in groups:
+        assert len(group["rules"]) >= 8
+        for rule in group["rules"]:
+            assert rule["labels"]["severity"] in ("page", "ticket")
+            assert "{{ $labels.crawl }}" in rule["annotations"]["summary"]

@@ -68,8 +68,17 @@ def ask(
 ) -> Response | Failure:
     """Sends a request. A protocol promises not to raise; one that does costs one URL, not the
     crawl."""
+    refused = withheld(request)
+    if refused is not None:
+        return refused
     try:
         return fetch(request)
     except Exception as fault:
         text = f"{type(fault).__name__}: {fault}"
         return Failure(request.url, FailureKind.OTHER, text, sent=clock.monotonic())
+
+
+def withheld(request: Request) -> Failure | None:
+    """The failure of a request that must not be sent any more; None where it may be."""
+    reason = "" if request.why_withheld is None else request.why_withheld()
+    return Failure(request.url, FailureKind.WITHHELD, reason) if reason else None

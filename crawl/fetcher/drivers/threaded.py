@@ -6,6 +6,10 @@ protocol can have many requests under way in one thread, one thread does, and th
 send what would block it, such as a request to a host that must be looked up first. That is
 twice the pages a second: dozens of threads spend more on waiting for the interpreter than on
 pages.
+
+An engine that is fed gets its URLs from any thread (`feed`), and `run` goes on until `end` or
+`stop` is called. Whoever feeds waits for nobody, and wakes the thread that sends requests; without
+work no thread wakes up at all.
 """
 
 from __future__ import annotations
@@ -16,14 +20,22 @@ from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
+from typing import TypeVar
 
 from crawl.clock import Clock
-from crawl.fetcher.drivers.protocols import ask
+from crawl.fetcher.drivers.protocols import ask, withheld
 from crawl.fetcher.engine.engine import CRASHED, FetchEngine, ReadyRequest
 from crawl.fetcher.frontier.queue import Idle
 from crawl.interfaces.protocol import Failure, Request, Response, Transfers
+from crawl.model.datum import CrawlDatum
 
+Result = TypeVar("Result")
+
+ENDED = "ended"
+"""Why a URL is given back that comes when the driver has ended."""
 _TICK_S = 0.5
+_REST_S = 3600.0
+"""How long a thread without work rests that would be woken for any."""
 _MEASURED_S = 1.0
 """The shortest time over which a throughput is measured: less holds too few pages."""
 
@@ -96,6 +108,8 @@ class ThreadedDriver:
     transfers: Transfers | None = None
     """With these one thread has all requests under way but those that would block it, which the
     others `fetch`; closed at the end."""
+    blocking_threads: int | None = None
+    """With transfers: how many threads fetch what would block; as many as `threads` by default."""
     _allowed: int = field(init=False)
     _blocking: deque[ReadyRequest] = field(default_factory=deque)
     """Requests that would block the thread with the transfers."""
@@ -108,6 +122,16 @@ class ThreadedDriver:
     _is_engine_done: bool = False
     """The engine wants nothing more: what is under way then was given up."""
     _fault: BaseException | None = None
+    _fed: deque[tuple[str, CrawlDatum, bool]] = field(default_factory=deque)
+    """URLs that the engine has not been given yet. This and what follows is no business of the
+    lock: who feeds must not wait for a thread that has it."""
+    _signal: threading.Event = field(default_factory=threading.Event)
+    """Wakes the thread that supervises."""
+    _is_resting: bool = False
+    """Whether that one would sleep until it is woken."""
+    _waking: threading.Lock = field(default_factory=threading.Lock)
+    """Held to wake the transfers, which must not be closed meanwhile."""
+    _has_ended: bool = False
 
     def __post_init__(self) -> None:
         self._allowed = self.threads
@@ -116,9 +140,12 @@ class ThreadedDriver:
     def run(self) -> None:
         """Works until the engine is done; raises what a thread of ours died of."""
         most = 0 if self.bandwidth is None else self.bandwidth.max_threads
+        count = max(self.threads, most)
+        if self.transfers is not None and self.blocking_threads is not None:
+            count = self.blocking_threads
         threads = [
             threading.Thread(target=self._work, name=f"fetcher-{number}", daemon=True)
-            for number in range(max(self.threads, most))
+            for number in range(count)
         ]
         if self.transfers is not None:
             run = partial(self._run_transfers, self.transfers)
@@ -132,6 +159,8 @@ class ThreadedDriver:
             for thread in threads:
                 thread.join()
             raise
+        finally:
+            self._refuse_fed()
         if self._fault is not None:
             raise self._fault
 
@@ -140,7 +169,85 @@ class ThreadedDriver:
         with self._lock:
             self.engine.stop(reason)
             self._lock.notify_all()
+        self.wake()
+
+    # of an engine that is fed
+
+    def feed(self, url: str, datum: CrawlDatum, *, again: bool = False) -> None:
+        """Has a URL fetched as soon as its server may be asked; from any thread, and at once.
+        With `again` it is fetched though the engine has met it before, unless it waits or
+        is under way. What becomes of it the output hears, or `EngineHooks.on_returned`; when the
+        driver has ended, the latter in this very call."""
+        self._fed.append((url, datum, again))
+        if self._has_ended:
+            self._refuse_fed()
+        elif self.transfers is None:
+            self._signal.set()  # the thread that supervises has the others begin
+        else:
+            self._wake_transfers()
+
+    def wake(self) -> None:
+        """Has the driver look at the engine anew; from any thread, and without the lock."""
+        self._signal.set()
         self._wake_transfers()
+
+    def end(self) -> None:
+        """Ends `run` when all that was fed so far is done."""
+        with self._lock:
+            self._take_fed()
+            self.engine.end_feed()
+            self._lock.notify_all()
+        self.wake()
+
+    def with_engine(self, function: Callable[[FetchEngine], Result]) -> Result:
+        """Calls a function with the engine while no other thread uses it, and returns its result:
+        for pauses, statistics and whatever else is asked of an engine at work."""
+        with self._lock:
+            result = function(self.engine)
+            self._lock.notify()
+        self.wake()
+        return result
+
+    def _take_fed(self) -> None:
+        """Gives the engine what it was fed; under the lock."""
+        fed, engine = self._fed, self.engine
+        now = self.clock.monotonic()
+        while fed:
+            url, datum, again = fed.popleft()
+            if again:
+                engine.forget(url)
+            engine.add(url, datum, now)
+
+    def _refuse_fed(self) -> None:
+        """Gives back what comes when nobody works any more."""
+        self._has_ended = True
+        with self._lock:
+            if self._fed:
+                self.engine.stop(ENDED)
+                self._take_fed()
+
+    def _is_quiet(self) -> bool:
+        """Whether nothing happens unless somebody wakes a thread; under the lock."""
+        is_ending = self._is_engine_done or self._fault is not None or self._abandoned
+        return self.engine.is_fed and not (self._busy or self._fed or is_ending)
+
+    def _pause(self, threads: list[threading.Thread]) -> bool:
+        """Waits until it is time to look after the threads; returns whether that may have been
+        for long, as they had nothing to do."""
+        if not self.engine.is_fed:
+            next((thread for thread in threads if thread.is_alive()), threads[0]).join(_TICK_S)
+            return False
+        self._is_resting = True
+        with self._lock:
+            self._is_resting = is_quiet = self._is_quiet()
+        self._signal.wait(None if is_quiet else _TICK_S)
+        self._is_resting = False
+        self._signal.clear()
+        if self.transfers is None and self._fed:
+            with self._lock:
+                self._take_fed()
+                self._lock.notify()
+        return is_quiet
 
     def _supervise(self, threads: list[threading.Thread]) -> None:
         begun = self.clock.monotonic()
@@ -148,7 +255,7 @@ class ThreadedDriver:
         moved, requests = begun, 0
         measured_at, measured_bytes = begun, 0
         while any(thread.is_alive() for thread in threads):
-            next((thread for thread in threads if thread.is_alive()), threads[0]).join(_TICK_S)
+            has_rested = self._pause(threads)
             with self._lock:
                 reason = self.monitor(self.engine, self._busy)
                 now_pages = self.engine.counters["records"]
@@ -156,7 +263,7 @@ class ThreadedDriver:
                 now_bytes = self.engine.counters["bytes"]
                 busy = self._busy
             now = self.clock.monotonic()
-            if now_requests != requests or not busy:
+            if now_requests != requests or not busy or has_rested:
                 moved, requests = now, now_requests
             if now - moved > self.hang_s:
                 self._abandon(hung=busy)
@@ -213,6 +320,7 @@ class ThreadedDriver:
                 self.engine.stop(CRASHED)
             finally:
                 self._lock.notify_all()
+                self._signal.set()
 
     def _run_transfers(self, transfers: Transfers) -> None:
         """Has requests under way until the engine is done."""
@@ -233,7 +341,7 @@ class ThreadedDriver:
         except BaseException as fault:
             self._crash(fault)
         finally:
-            with self._lock:
+            with self._lock, self._waking:
                 self._is_transferring = False
                 self._lock.notify_all()
             transfers.close()
@@ -243,16 +351,26 @@ class ThreadedDriver:
         where there is none."""
         with self._lock:
             while not self._abandoned and self._fault is None:
+                if self._fed:
+                    self._take_fed()
                 if self._busy >= self._allowed and not self.engine.stopped:
                     return _TICK_S
                 now = self.clock.monotonic()
                 step = self.engine.next_request(now)
                 if step is None:
                     self._is_engine_done = True
+                    self._signal.set()
                     return None
                 if isinstance(step, Idle):
-                    return _TICK_S if step.until is None else min(_TICK_S, step.until - now)
+                    most = _REST_S if self.engine.is_fed else _TICK_S
+                    return most if step.until is None else min(most, step.until - now)
+                refused = withheld(step.request)
+                if refused is not None:
+                    self.engine.handle(step, refused, now)
+                    continue
                 self._busy += 1
+                if self._is_resting:
+                    self._signal.set()
                 if not self._has_begun(transfers, step):
                     self._blocking.append(step)
                     self._lock.notify()
@@ -273,7 +391,7 @@ class ThreadedDriver:
     def _wake_transfers(self) -> None:
         if self.transfers is None:
             return
-        with self._lock:
+        with self._waking:
             if self._is_transferring:
                 self.transfers.wake()
 
@@ -282,6 +400,8 @@ class ThreadedDriver:
             if self.transfers is not None:
                 return self._next_blocking()
             while self._fault is None and not self._abandoned:
+                if self._fed:
+                    self._take_fed()
                 if self._busy >= self._allowed and not self.engine.stopped:
                     self._lock.wait()
                     continue
@@ -289,10 +409,13 @@ class ThreadedDriver:
                 step = self.engine.next_request(now)
                 if isinstance(step, ReadyRequest):
                     self._busy += 1
+                    if self._is_resting:
+                        self._signal.set()
                     self._lock.notify()  # another thread may find more
                     return step
                 if step is None:
                     self._is_engine_done = True
+                    self._signal.set()
                     self._lock.notify_all()
                     return None
                 self._sleep(step, now)

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import heapq
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from crawl.fetcher.engine.engine import FetchEngine, ReadyRequest
 from crawl.interfaces.protocol import Failure, Response
+from crawl.model.datum import CrawlDatum
 
 AnswerFunction = Callable[[ReadyRequest, float], tuple[Response | Failure, float]]
 """Returns the answer to a request that is sent at a moment, and how many seconds it takes."""
@@ -60,15 +61,24 @@ def run_virtual(
     clock: VirtualClock,
     *,
     keep: bool = True,
+    feed: Iterable[tuple[float, str, CrawlDatum]] = (),
 ) -> VirtualRun:
-    """Runs until the engine is done; `keep`s the requests in the result."""
+    """Runs until the engine is done; `keep`s the requests in the result. An engine that is fed
+    gets the URLs of the `feed` at their moments, in whose order they are, and ends after them."""
     run = VirtualRun()
+    feeding = iter(feed)
+    next_fed = next(feeding, None)
     free_threads = threads
     numbers = itertools.count()
     under_way: list[tuple[float, int, ReadyRequest, Response | Failure, float]] = []
     while True:
         until: float | None = None
         is_over = False
+        while next_fed is not None and next_fed[0] <= clock.now:
+            engine.add(next_fed[1], next_fed[2], clock.now)
+            next_fed = next(feeding, None)
+        if next_fed is None:
+            engine.end_feed()
         while free_threads:
             step = engine.next_request(clock.now)
             if isinstance(step, ReadyRequest):
@@ -80,8 +90,13 @@ def run_virtual(
             is_over = step is None
             until = None if step is None else step.until
             break
+        if next_fed is not None:
+            until = next_fed[0] if until is None else min(until, next_fed[0])
         if is_over or (not under_way and until is None):
             run.seconds = clock.now
+            if is_over and next_fed is not None:  # it has been stopped, and gives them back
+                for _, url, datum in itertools.chain([next_fed], feeding):
+                    engine.add(url, datum, clock.now)
             for _, _, work, _, begun in under_way if keep else ():  # given up
                 run.sent.append(_sent(work, begun, clock.now))
             return run

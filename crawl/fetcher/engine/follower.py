@@ -104,9 +104,17 @@ class Follower:
         """Queues what a task before this one had taken on and not fetched."""
         engine, hooks = self._engine, self._hooks
         for each in waiting:
-            is_ours = each.came_by or hooks.owns_server(hooks.key_of(each.host))
-            if not is_ours or not engine.seen_urls.is_new(each.url):
+            key = hooks.key_of(each.host)
+            is_ours = hooks.owns_server(key)
+            if not (is_ours or each.came_by) or not engine.seen_urls.is_new(each.url):
                 continue  # a link that was not taken on, and counted then
+            if not is_ours and hooks.is_other_parts_server(key):
+                # of a task that might leave its lists, as this one might not
+                engine.counters["redirects_left_for_later"] += 1
+                engine.emit(
+                    linked_record(each.url, each.host, each, each.representative or each.url)
+                )
+                continue
             item = engine.item_of(each.url, each.datum)
             if item is None:
                 continue

@@ -152,6 +152,27 @@ class RobotsHandler:
             else:
                 self._engine.enqueue(page)
 
+    def withdraw(self, item: FetchItem, reason: str) -> None:
+        """Gives back the pages that wait for rules whose request was taken back. Nothing is held
+        against the host: whoever brings them again has its rules asked for anew."""
+        if self._engine.stopped:
+            return  # nobody waits for them any more
+        authority = item.robots_for
+        origin = self._origin_queue(authority)
+        self._cache.give_up(authority)
+        origin.awaited_rules -= 1
+        for page in self._engine.queues.drain(origin):
+            if page.purpose is Purpose.PAGE and page.authority == authority:
+                self._engine.return_unfetched([page], reason)
+            else:
+                self._engine.enqueue(page)
+
+    def stop_asking(self) -> None:
+        """Has rules asked for anew that nobody asks for, though pages wait for them."""
+        self._cache.stop_asking()
+        for queue in self._engine.queues:
+            queue.awaited_rules = 0
+
     def handle(self, item: FetchItem, answer: Response | Failure, now: float) -> None:
         """Takes in the answer to a request for a robots.txt."""
         self._engine.counters["robots_requests"] += 1

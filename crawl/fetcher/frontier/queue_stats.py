@@ -65,6 +65,39 @@ def stats_of(queues: Iterable[HostQueue], now: float) -> QueueStats:
 
 
 @dataclass(frozen=True, slots=True)
+class IdleQueues:
+    """What a look at the queues without work has found, and what became of them."""
+
+    idle: int
+    """Queues with nothing to do, nothing under way and no rules to wait for."""
+    owed: int = 0
+    """Of them: whose server is still owed a pause, so that they must be kept."""
+    busy: int = 0
+    """The other queues."""
+    longest_s: float = 0.0
+    """How long the first of them has had neither work nor a pause to keep."""
+    retired: int = 0
+    """How many of them were dropped."""
+
+
+def idle_queues(queues: Iterable[HostQueue], now: float) -> IdleQueues:
+    """How many queues have nothing to do. One that never was asked is as old as time, and its age
+    counts for nothing."""
+    idle = owed = busy = 0
+    longest_s = 0.0
+    for queue in queues:
+        if queue.waiting or queue.in_progress or queue.awaited_rules:
+            busy += 1
+            continue
+        idle += 1
+        if queue.ready_at > now:
+            owed += 1
+        elif queue.ready_at:
+            longest_s = max(longest_s, now - queue.ready_at)
+    return IdleQueues(idle, owed, busy, longest_s)
+
+
+@dataclass(frozen=True, slots=True)
 class OpenChains:
     """The servers that are being asked page by page."""
 

@@ -143,13 +143,20 @@ class HostQueues:
         return states + [ServerState(k, 0.0, min_delay_s=delay_of(k, 0.0)) for k in owed_less]
 
     def keep_pauses(self, states: Iterable[ServerState], now: float) -> None:
-        """Keeps the pauses that another one's requests ask for; before anything is put."""
+        """Keeps the pauses that another one's requests ask for. One that closes a server comes
+        before anything is put for it."""
         for each in states:
             until = now + each.pause_s
             if each.key.startswith(ADDRESS_MARK):
                 if self._gated:
                     gate = self._gates.setdefault(each.key[1:], AddressGate())
                     gate.ready_at = max(gate.ready_at, until)
+                continue
+            queue = self._queues.get(each.key)
+            if queue is not None:
+                queue.wait_until(until, each.wait_reason)
+                queue.exceptions = max(queue.exceptions, each.exceptions)
+                self._slow_down(queue, each.min_delay_s)
                 continue
             self._paused[each.key] = max(until, self._paused.get(each.key, until))
             if each.min_delay_s:
@@ -241,15 +248,16 @@ class HostQueues:
             self.forget_idle(now)
             self._look_above = 2 * max(len(self._queues), len(self._address_of)) + _LOOK_ABOVE
 
-    def forget_idle(self, now: float) -> None:
-        """Drops queues that have nothing to do and no pause to keep; only their failures are
-        remembered. A pace that robots.txt asked for must be set anew, and one that the records of
-        URLs ask for, where the server was not asked for a day."""
+    def forget_idle(self, now: float, older_than_s: float = 0.0) -> list[HostQueue]:
+        """Drops queues that have nothing to do and no pause to keep, for so long; only their
+        failures are remembered. A pace that robots.txt asked for must be set anew, and one that the
+        records of URLs ask for, where the server was not asked for a day. Returns the queues."""
+        latest = now - older_than_s
         idle = [
             queue
             for queue in self._queues.values()
             if not (queue.waiting or queue.in_progress or queue.awaited_rules)
-            and queue.ready_at <= now
+            and queue.ready_at <= latest
             and (
                 queue.min_delay_s
                 or queue.ready_at <= now - _OWN_PACE_KEPT_S
@@ -264,6 +272,11 @@ class HostQueues:
                 self._remember(queue.key, queue.exceptions, queue.closed_reason, now)
         if self._gated:
             self._forget_gates(now)
+        return idle
+
+    def closed_until(self, key: str) -> float:
+        """When a queue that is closed for a time takes in again; 0 where it is not."""
+        return self._closed_until.get(key, 0.0)
 
     def forget_past(self, now: float) -> None:
         """Forgets failures of queues that were dropped, where there are many: of a server that

@@ -159,6 +159,10 @@ class RobotsCache:
         self._asked.pop(authority, None)
         self._failures.pop(authority, None)
 
+    def stop_asking(self) -> None:
+        """Takes nothing for asked any more, where no request for rules is under way or waits."""
+        self._asked.clear()
+
     def _forget(self, authority: str) -> None:
         entry = self._entries.pop(authority, None)
         if entry is not None:

@@ -29,6 +29,10 @@ class SeenUrls:
             self._hashes[hashed] = None
         return True
 
+    def forget(self, url: str) -> None:
+        """Lets a URL be new again, for one that is to be fetched anew."""
+        self._hashes.pop(hash(url), None)
+
     @property
     def is_full(self) -> bool:
         return len(self._hashes) >= self._max_urls

@@ -36,7 +36,7 @@ from crawl.robots.stored import StoredAnswer
 from crawl.storage.chunks import ROBOTS_LEARNT, Chunk, ChunkLog
 from crawl.storage.folder import Folder
 from crawl.storage.robots_store import write_answers
-from crawl.storage.segments import CONTENT
+from crawl.storage.segments import CONTENT, FETCH
 
 _MAX_BATCHES = 4
 """Full batches that may wait for the thread; then the fetch waits for it."""
@@ -64,6 +64,11 @@ class SegmentOutput:
     parser: InlineParser | None = None
     """Parses what is fetched; None where that is left to a later phase."""
     keep_content: bool = True
+    on_stored: Callable[[Sequence[str]], None] | None = None
+    """Told of the URLs whose records have become durable: their chunk is committed, and a local
+    disk has said that it has it. In the order in which they were added, and again for each
+    record of a URL that has several; targets that are left for a later round are not among
+    them. Called by the thread that writes. An owner of a queue acknowledges URLs then."""
     monotonic: Callable[[], float] = time.monotonic
     _batch: Batch = field(init=False)
     _chunk: OpenChunk = field(init=False)
@@ -86,6 +91,8 @@ class SegmentOutput:
     """This and what follows belongs to the thread."""
     _chunk_counters: Counters = field(init=False)
     _chunk_followed: list[FollowedUrl] = field(init=False)
+    _chunk_urls: list[str] = field(init=False)
+    """Those whose records it has, where somebody wants to be told."""
     parse_counters: Counters = field(default_factory=Counters)
     """What the parses of this run have counted."""
     host_troubles: list[HostTrouble] = field(default_factory=list)
@@ -196,6 +203,27 @@ class SegmentOutput:
             if now - self._pending.begun >= delay_s:
                 self._write_note()
 
+    def commit_due(self) -> float | None:
+        """When a commit point has something to do although nothing was added meanwhile. Raises
+        what kept the last chunk from being committed: no other may come for long to show it."""
+        under_way, chunk = self._commit_under_way, self._chunk
+        if under_way is not None and under_way.done():
+            under_way.result()
+        if not chunk.rows and not self._robots:
+            # one that is being committed may fail
+            return None if under_way is None or under_way.done() else self.monotonic()
+        begun = self.monotonic() if chunk.begun is None else chunk.begun
+        delay_s = self._journal_delay_s
+        due = begun + self.size.seconds
+        if self._commits_quickly:
+            due = min(due, begun + max(SOON_S, delay_s))
+        if self.parser is not None and self._batch.begun is not None:
+            due = min(due, self._batch.begun + SOON_S)
+        pending = self._pending
+        if self._is_journaling_now and pending.begun is not None and not pending.is_due:
+            due = min(due, pending.begun + delay_s)
+        return due
+
     def flush(self) -> None:
         """Has what was gathered written and committed, while the fetch goes on; waits for the
         chunk before."""
@@ -304,6 +332,8 @@ class SegmentOutput:
             for each in links:
                 self._chunk_followed += each.as_followed()
         self._chunk_followed += packed.followed
+        if self.on_stored is not None:
+            self._chunk_urls += _page_urls(packed.tables[FETCH])
         for part, rows in tables.items():
             if part != CONTENT or self.keep_content:
                 self._chunk_files.write(part, rows)
@@ -324,15 +354,22 @@ class SegmentOutput:
         names = end_of_notes()  # not sooner: files take long to finish
         self.log.commit(Chunk(pieces, dict(self._chunk_counters), names, followed, robots))
         self._journal.delete(names)
+        urls = self._chunk_urls
         self._begin_files()
         self._commit_duration_s = self.monotonic() - begun
+        if self.on_stored is not None and urls:
+            self.on_stored(urls)
 
     def _begin_files(self) -> None:
         self._chunk_files = ChunkFiles(self.segment, self.part, self.buckets)
-        self._chunk_counters, self._chunk_followed = Counters(), []
+        self._chunk_counters, self._chunk_followed, self._chunk_urls = Counters(), [], []
 
 
 def pages_of(rows: pa.Table) -> set[str]:
     """The URLs of crawl_fetch rows, but for targets left for a later round."""
+    return set(_page_urls(rows))
+
+
+def _page_urls(rows: pa.Table) -> list[str]:
     linked = pc.equal(rows["status"], pa.scalar(int(Status.LINKED)))
-    return set(cast(list[str], rows["url"].filter(pc.invert(linked)).to_pylist()))
+    return cast(list[str], rows["url"].filter(pc.invert(linked)).to_pylist())

@@ -78,14 +78,16 @@ def claim_part(
         return False
     report = read_report(segment, part) or {}
     alive_ms = max(claimed_ms, report.get("told_ms", 0))
-    pause_s = _usual_pause_s(config)
+    pause_s = usual_pause_s(config)
     left_s = pause_s - (clock.now_ms() - alive_ms) / 1000
     if left_s > 0:
         sleep(min(left_s, pause_s))  # another machine's clock may be ahead
     return True
 
 
-def _usual_pause_s(config: Config) -> float:
+def usual_pause_s(config: Config) -> float:
+    """How long after the last sign of life of a task its servers may be asked by another: it has
+    noticed by then, should it live, and they have had their pause."""
     return (
         config[FETCHER_PROGRESS_INTERVAL] + _NOTICES_WITHIN_S + Politeness.of(config).usual.delay_s
     )
@@ -133,7 +135,7 @@ class TaskMonitor:
     _engine: FetchEngine | None = None
 
     def __post_init__(self) -> None:
-        self._usual_pause_s = _usual_pause_s(self.config)
+        self._usual_pause_s = usual_pause_s(self.config)
         self._last = (self.clock.monotonic(), 0, 0)
 
     def __enter__(self) -> TaskMonitor:

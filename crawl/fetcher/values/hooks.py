@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE
 from crawl.interfaces.chains import FilterChain, NormalizerChain
 from crawl.net.dns import HostResolver
@@ -69,6 +70,16 @@ class EngineHooks:
     why_left_out: Callable[[str, RobotRules], str] | None = None
     """Called with a URL and the rules that it is under before it is asked for, also where they
     forbid it; returns why it is not to be asked for, or an empty text."""
+    on_returned: Callable[[FetchItem, str], None] | None = None
+    """Told of every page that is given back without a record, and why. Its `datum` is the very
+    object that the URL came with, which tells apart one that was fed twice. Called under the
+    driver's lock: it must be quick, and wait for nothing."""
+    may_send: Callable[[FetchItem], bool | str] | None = None
+    """Asked immediately before each request is sent, robots.txt included, by the thread that sends
+    it; where the protocol can, once more when a connection is made. True and nothing else
+    lets it go; False, or a text that says why, and nobody is asked: the URL is given back. An
+    owner whose lease may have ended while its process stood still compares the clock here,
+    and not when the request was chosen. It must be quick, and wait for nothing."""
 
 
 def address_lookup(resolver: HostResolver) -> Callable[[str], str | None]:

@@ -97,6 +97,7 @@ _FAILURES: dict[FailureKind, tuple[Outcome, str]] = {
     FailureKind.OTHER: (_ODD, "no answer"),
     FailureKind.ADDRESS_REFUSED: (_BLOCKED, "no answer"),
     FailureKind.NOT_SUPPORTED: (_UNSPOKEN, "no answer"),
+    FailureKind.WITHHELD: (_ODD, "not asked"),  # the engine gives the URL back: it has no record
 }
 """With what is said of each to people."""
 BY_FAILURE: dict[FailureKind, Outcome] = {kind: line[0] for kind, line in _FAILURES.items()}

@@ -49,6 +49,10 @@ class OutputPort(Protocol):
         stored. In the middle of an answer, a page that redirects would be stored without
         the target that it leaves for a later round."""
 
+    def commit_due(self) -> float | None:
+        """Returns when there is something to do at a commit point although nothing was added
+        meanwhile; None for never. An engine that is fed asks, as it may be idle for hours."""
+
     @property
     def is_behind(self) -> bool:
         """Whether pages come faster than they are taken: nothing more should be asked for."""
@@ -80,6 +84,9 @@ class NullOutput:
     def add_host_troubles(self, troubles: Iterable[HostTrouble]) -> None: ...
 
     def commit_point(self, now: float) -> None: ...
+
+    def commit_due(self) -> float | None:
+        return None
 
     def found_links(self) -> Iterable[FoundLinks]:
         return ()

@@ -39,6 +39,15 @@ class FetchRecord:
     """How many links were followed within this run to come here."""
     response_ms: int | None = None
     """How long the answer took; None where there was none."""
+    sent: int = 0
+    """Requests that were sent for it; this and what follows is for who waits for the record, and in
+    no table."""
+    dns_ms: int | None = None
+    connect_ms: int | None = None
+    first_byte_ms: int | None = None
+    """As in Response."""
+    location: str = ""
+    """Where a redirect leads, in the server's words (see `redirect_target`); empty for none."""
 
 
 def record_of(
@@ -64,14 +73,19 @@ def record_of(
     metadata[PROTOCOL_STATUS_KEY] = f"{outcome.protocol_label}({text[:_LONGEST_VALUE]})"
     if item.representative:
         metadata[REPRESENTATIVE_KEY] = item.representative
-    content = response_ms = None
+    content = response_ms = dns_ms = connect_ms = first_byte_ms = None
+    location = ""
+    sent = int(item.asked_again) if answer is None or not answer.sent else 1 + item.asked_again
     if isinstance(answer, Response):
-        response_ms = answer.elapsed_ms
+        response_ms, dns_ms = answer.elapsed_ms, answer.dns_ms
+        connect_ms, first_byte_ms = answer.connect_ms, answer.first_byte_ms
         metadata[CODE_KEY] = str(answer.code)
         metadata[RESPONSE_TIME_KEY] = str(response_ms)
         if answer.ip:
             metadata[ADDRESS_KEY] = answer.ip[:_LONGEST_VALUE]
         headers = _by_name(answer)
+        if 300 <= answer.code < 400:
+            location = headers.get("location", "")
         _describe(metadata, outcome.status, headers, is_whole=not answer.truncated)
         if store_content and outcome.store:
             content = _content(answer, headers, now_ms, outcome.status)
@@ -85,7 +99,10 @@ def record_of(
         None,
         metadata,
     )
-    return FetchRecord(item.url, item.host, datum, content, item.depth, response_ms)
+    return FetchRecord(
+        *(item.url, item.host, datum, content, item.depth, response_ms),
+        *(sent, dns_ms, connect_ms, first_byte_ms, location),
+    )
 
 
 def _by_name(answer: Response) -> dict[str, str]:

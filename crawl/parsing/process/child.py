@@ -18,10 +18,7 @@ import sys
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import IO, Any
-
-import pyarrow as pa
 
 from crawl.clock import SystemClock
 from crawl.model.contents import contents_of
@@ -30,6 +27,7 @@ from crawl.parsing.document import PageFailure
 from crawl.parsing.pipeline import Pipeline
 from crawl.parsing.plan import ParsePlan
 from crawl.parsing.process import messages
+from crawl.parsing.process.pandas_left_out import leave_pandas_out
 from crawl.parsing.settings import PARSER_MEMORY_LIMIT, PARSER_TIMEOUT
 
 READY = b"ready"
@@ -47,7 +45,7 @@ def main(progress: int) -> None:
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
     logging.disable(logging.CRITICAL)
     warnings.simplefilter("ignore")
-    _leave_pandas_out()
+    leave_pandas_out()
     try:
         (plan,) = messages.receive(requests)
         parsing: ParsePlan = pickle.loads(plan)
@@ -95,16 +93,6 @@ def _failure(error: Exception) -> PageFailure:
     """The failure of a whole batch: in choosing links, or in making rows."""
     status = ParseStatus.MEMORY if isinstance(error, MemoryError) else ParseStatus.EXCEPTION
     return PageFailure(status, f"{type(error).__name__}: {error}")
-
-
-def _leave_pandas_out() -> None:
-    """Shows pyarrow a pandas that is too old for it: else the first list that becomes an array
-    loads it, which takes half a second and serves nobody here. Plugins may import it as ever."""
-    if "pandas" not in sys.modules:
-        sys.modules["pandas"] = pandas = ModuleType("pandas")
-        pandas.__version__ = "0"  # type: ignore[attr-defined]
-        pa.array([""])
-        del sys.modules["pandas"]
 
 
 def _private_pipes() -> tuple[IO[bytes], IO[bytes]]:

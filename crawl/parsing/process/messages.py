@@ -47,10 +47,14 @@ def receive(pipe: IO[bytes]) -> list[bytes]:
 
 
 def _exactly(pipe: IO[bytes], size: int) -> bytes:
-    data = pipe.read(size)
-    if len(data) < size:
+    """A pipe without a buffer gives what is there."""
+    parts: list[bytes] = []
+    while size and (data := pipe.read(size)):
+        parts.append(data)
+        size -= len(data)
+    if size:
         raise PeerGone
-    return data
+    return parts[0] if len(parts) == 1 else b"".join(parts)
 
 
 class BatchRefused(Exception):
@@ -65,7 +69,7 @@ def pack_request(contents: pa.Table, known_failures: Mapping[int, PageFailure]) 
     header = [
         (page, failure.status.value, failure.message) for page, failure in known_failures.items()
     ]
-    return [json.dumps(header).encode(), _packed(contents)]
+    return [json.dumps(header).encode(), pack_table(contents)]
 
 
 def unpack_request(parts: list[bytes]) -> tuple[pa.Table, dict[int, PageFailure]]:
@@ -74,13 +78,13 @@ def unpack_request(parts: list[bytes]) -> tuple[pa.Table, dict[int, PageFailure]
         page: PageFailure(ParseStatus(status), message)
         for page, status, message in json.loads(header)
     }
-    return _unpacked(contents), known_failures
+    return unpack_table(contents), known_failures
 
 
 def pack_reply(batch: ParsedBatch, *, needs_restart: bool) -> list[Any]:
     """`needs_restart`: whether a new child should take over, so much memory has this one used."""
     tables = (batch.parse_data, batch.parse_text, batch.crawl_parse)
-    return [json.dumps((batch.counters, needs_restart)).encode(), *map(_packed, tables)]
+    return [json.dumps((batch.counters, needs_restart)).encode(), *map(pack_table, tables)]
 
 
 def pack_refusal(failure: PageFailure) -> list[Any]:
@@ -94,17 +98,19 @@ def unpack_reply(parts: list[bytes]) -> tuple[ParsedBatch, bool]:
         status, message = json.loads(parts[0])
         raise BatchRefused(PageFailure(ParseStatus(status), message))
     counts, is_worn = json.loads(parts[0])
-    data, text, crawl = map(_unpacked, parts[1:])
+    data, text, crawl = map(unpack_table, parts[1:])
     return ParsedBatch(data, text, crawl, Counters(counts)), is_worn
 
 
-def _packed(table: pa.Table) -> pa.Buffer:
+def pack_table(table: pa.Table) -> pa.Buffer:
+    """A table as an Arrow stream."""
     sink = pa.BufferOutputStream()
     with pa.ipc.new_stream(sink, table.schema) as stream:
         stream.write_table(table)
     return sink.getvalue()
 
 
-def _unpacked(data: bytes) -> pa.Table:
+def unpack_table(data: bytes) -> pa.Table:
+    """The table of an Arrow stream."""
     with pa.ipc.open_stream(data) as stream:
         return stream.read_all()

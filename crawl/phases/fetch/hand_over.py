@@ -34,6 +34,7 @@ from crawl.phases.fetch.tasks import (
 from crawl.storage.crawl_dir import CrawlDir, locked
 from crawl.storage.keyed_rows import KeyedRows
 from crawl.storage.robots_store import GROUP_ROWS
+from crawl.storage.server_pauses import ServerPause
 from crawl.storage.snapshot import SNAPSHOTS, Dataset, Transaction
 from crawl.tables.bucket_files import BucketTarget
 from crawl.tables.exchange import Outbox
@@ -62,10 +63,12 @@ _CACHES = (
 )
 
 
-def handed_over(crawl_dir: CrawlDir) -> HandedOver:
-    """What earlier fetches have left."""
+def handed_over(crawl_dir: CrawlDir, pauses: tuple[ServerPause, ...] = ()) -> HandedOver:
+    """What earlier fetches have left, and what servers are owed for requests of services."""
     return HandedOver(
-        KeyedRows.current(crawl_dir.dataset(ROBOTS)), KeyedRows.current(crawl_dir.dataset(SERVERS))
+        KeyedRows.current(crawl_dir.dataset(ROBOTS)),
+        KeyedRows.current(crawl_dir.dataset(SERVERS)),
+        pauses,
     )
 
 

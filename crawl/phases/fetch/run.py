@@ -20,6 +20,7 @@ from crawl.config.properties import CRAWLDB_BUCKETS, FETCHER_THREADS_FETCH
 from crawl.driver.empty_results import fetch_remarks
 from crawl.driver.observed import observed
 from crawl.driver.timing import timed
+from crawl.driver.yielding_services import LeavingLists, YieldingServices
 from crawl.errors import ConfigError, NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.engine.robots_handler import ROBOTS_ON_OTHER_PART
@@ -33,7 +34,9 @@ from crawl.fetcher.values.settings import (
     FETCHER_FOLLOW_DEPTH,
     FETCHER_NORMALIZE_URLS,
     FETCHER_PARSE,
+    FETCHER_QUEUE_MODE,
     FETCHER_TIMELIMIT,
+    HTTP_REDIRECT_MAX,
 )
 from crawl.hints import command
 from crawl.interfaces.chains import FilterChain, NormalizerChain
@@ -45,8 +48,9 @@ from crawl.phases.fetch.hand_over import handed_over, publish_handed_over
 from crawl.phases.fetch.options import FetchOptions
 from crawl.phases.fetch.tail import TailCutter, is_tail_cut, last_round_costs
 from crawl.phases.fetch.tasks import HandOverTask
-from crawl.storage.chunks import CROSS_PART, FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
-from crawl.storage.crawl_dir import CrawlDir, locked
+from crawl.storage.chunks import CHUNKS, CROSS_PART, FOLLOWED, ROBOTS_LEARNT, SERVERS_LEFT
+from crawl.storage.crawl_dir import CrawlDir, lock_timing, locked
+from crawl.storage.fetch_lanes import ASKS_ANY_HOST, KEEPS_TO_ITS_LIST, is_served, say_any_host
 from crawl.storage.segments import (
     CONTENT,
     FETCH,
@@ -59,9 +63,11 @@ from crawl.storage.segments import (
     Segment,
     segment_name,
 )
+from crawl.storage.server_pauses import last_pauses
 from crawl.tables.hosts import SlowHosts
 from crawl.tables.runner import Runner
 from crawl.telemetry.context import update_context
+from crawl.urls.partition import PartitionMode
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,13 +136,20 @@ def run(
     config = with_threads(config, options.threads)
     update_context(segment=segment.name)
     report = Report("fetch", clock.now_ms(), config.digest(), asdict(options))
+    lane = _lane_of(crawl_dir, segment, config, clock)
+    keeps_to_lists = lane is KEEPS_TO_ITS_LIST
     with (
         locked(segment.folder, "fetch", config, clock, steal_lock=options.steal_lock) as lock,
-        crawl_dir.fetching("fetch", config, clock, steal_lock=options.steal_lock) as fetching,
+        crawl_dir.fetching(lane, config, clock, steal_lock=options.steal_lock) as fetching,
     ):
+        services = YieldingServices(crawl_dir, fetching, config, clock)
+        left = services.wait(any_host=not keeps_to_lists, interrupted=interrupted)
+        # what it would follow it does not now, even if the service has ended meanwhile
+        is_bound = keeps_to_lists and (left.is_served or _follows(config))
         held = segment.held_by(lock)
         segment.folder.delete(STOP)  # of a fetch before
-        if interrupted():
+        is_interrupted = interrupted()
+        if is_interrupted:
             segment.folder.write(STOP, b"")
         limit = config[FETCHER_TIMELIMIT]
         segment.manifest_file(GENERATE).heal()  # if generate was killed before its copy, or after
@@ -157,14 +170,19 @@ def run(
             list_filters=_list_filters(config),
             clock=clock,
             is_slow_host=SlowHosts(crawl_dir.crawldb.folder, crawldb) if crawldb else None,
-            handed_over=handed_over(crawl_dir),
+            handed_over=handed_over(crawl_dir, left.pauses),
+            keeps_to_lists=is_bound,
+            may_leave_lists=LeavingLists(crawl_dir.folder.address, fetching.owner.token, clock)
+            if keeps_to_lists and not is_bound
+            else None,
+            is_interrupted=is_interrupted,
         )
         tail = _tail_cutter(crawl_dir, segment, config, options, clock)
         with timed(report, "fetch", clock):
             fetched = _fetch_parts(runner, spec, lists, tail)
             if interrupted():
                 segment.folder.write(STOP, b"")
-            fetched += _fetch_cross_part_hosts(runner, spec, fetched, tail)
+            fetched += _fetch_cross_part_hosts(runner, spec, fetched, tail, services, interrupted)
         if tail is not None and tail.cut is not None:
             report.details["tail"] = tail.cut
         # before the segment counts as fetched: nobody comes back to it then
@@ -230,7 +248,12 @@ def _fetch_parts(
 
 
 def _fetch_cross_part_hosts(
-    runner: Runner, spec: FetchTaskSpec, fetched: list[FetchTaskResult], tail: TailCutter | None
+    runner: Runner,
+    spec: FetchTaskSpec,
+    fetched: list[FetchTaskResult],
+    tail: TailCutter | None,
+    services: YieldingServices,
+    interrupted: Callable[[], bool],
 ) -> list[FetchTaskResult]:
     """Fetches the hosts whose robots.txt redirects to a server of another part when all parts are
     done, in one task that may ask every server. It is a part of its own, so that it can be
@@ -244,7 +267,41 @@ def _fetch_cross_part_hosts(
     servers = tuple(part.servers for part in fetched if part.servers is not None)
     file = PartFile(cross_part_number(spec.lists), "", rows, 0)
     hosts = CrossPartHosts(files, servers)
-    return _fetch_parts(runner, replace(spec, cross_part=hosts), [file], tail)
+    # a robots.txt may be on any host
+    say_any_host(services.crawl_dir, services.lock.owner.token)
+    left = services.wait(any_host=True, interrupted=interrupted)
+    pauses = tuple(last_pauses((*spec.handed_over.pauses, *left.pauses)))
+    alone = replace(
+        spec,
+        cross_part=hosts,
+        handed_over=replace(spec.handed_over, pauses=pauses),
+        is_interrupted=interrupted(),
+    )
+    return _fetch_parts(runner, alone, [file], tail)
+
+
+def _lane_of(crawl_dir: CrawlDir, segment: Segment, config: Config, clock: Clock) -> str:
+    """Whether the fetch keeps to the hosts of its list, as the lock tells services. Beside one it
+    does where it can: what it would follow to other hosts is left to the next round."""
+    politeness = Politeness.of(config)
+    if (
+        politeness.ip_delay_s > 0
+        or PartitionMode(config[FETCHER_QUEUE_MODE]) is PartitionMode.BY_IP
+    ):
+        return ASKS_ANY_HOST  # hosts of one address may be on anybody's list
+    if _list_normalizers(config) is not None:
+        return ASKS_ANY_HOST
+    if not _follows(config):
+        return KEEPS_TO_ITS_LIST
+    stale_after_ms = lock_timing(config)["stale_after_ms"]
+    if not is_served(crawl_dir, clock.now_ms(), stale_after_ms):
+        return ASKS_ANY_HOST
+    is_begun = segment.folder.exists(CHUNKS)  # maybe with targets elsewhere
+    return ASKS_ANY_HOST if is_begun else KEEPS_TO_ITS_LIST
+
+
+def _follows(config: Config) -> bool:
+    return config[HTTP_REDIRECT_MAX] > 0 or config[FETCHER_FOLLOW_DEPTH] > 0
 
 
 def _handed_over_by(segment: Segment, part: FetchTaskResult) -> HandOverTask:

@@ -23,7 +23,7 @@ from crawl.phases.fetch.rules import FetchSoFar, RoundCosts, is_tail
 from crawl.storage.chunks import ChunkLog
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.folder import Folder
-from crawl.storage.segments import GENERATE, PARSE, PartFile, Segment
+from crawl.storage.segments import GENERATE, PARSE, PartFile, Segment, is_of_service
 from crawl.telemetry.repeating import repeating
 
 _USUAL_OVERHEAD_S = 10.0
@@ -49,7 +49,11 @@ def last_round_costs(crawl_dir: CrawlDir, segment: Segment | None, config: Confi
     is about to be fetched, if there is one. Reports are no state: where one is missing, the usual
     is taken."""
     snapshot = crawl_dir.crawldb.current()
-    applied = snapshot.applied if snapshot else {}
+    applied = {
+        name: number
+        for name, number in (snapshot.applied.items() if snapshot else ())
+        if not is_of_service(name)
+    }
     if segment is None and applied:
         segment = crawl_dir.segments.segment(max(applied))
     generated = {} if segment is None else segment.report(GENERATE)

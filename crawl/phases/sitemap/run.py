@@ -21,6 +21,7 @@ from crawl.config import Config, properties
 from crawl.driver.crawldb_writer import CrawlDbUpdate, crawldb_writer, new_url_plugins
 from crawl.driver.observed import observed
 from crawl.driver.phase_run import PhaseRun
+from crawl.driver.yielding_services import YieldingServices
 from crawl.errors import NothingToDo, UsageError
 from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
 from crawl.fetcher.values.politeness import Politeness
@@ -105,6 +106,7 @@ def run(
         crawl_dir.fetching("sitemap", config, clock, steal_lock=options.steal_lock) as fetching,
         ExitStack() as held,
     ):
+        services = YieldingServices(crawl_dir, fetching, config, clock).wait(any_host=True)
         transaction, slices = crawldb.transaction, crawldb.slices
         base, buckets = transaction.base, slices.buckets
         first: list[DealTask] = [GivenSources(tuple(sources))] if sources else []
@@ -127,7 +129,7 @@ def run(
             scratch=transaction.scratch,
             deadline_ms=None if limit < 0 else report.started_ms + round(limit * 60_000),
             clock=clock,
-            handed_over=handed_over(crawl_dir),
+            handed_over=handed_over(crawl_dir, services.pauses),
         )
         waves = SitemapWaves(runner, job, options.num_fetchers or 1, report)
         with phase.timed("read"):

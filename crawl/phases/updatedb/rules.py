@@ -120,6 +120,16 @@ _BY_FETCH = {
 }
 """Fetches that mean the same whatever the CrawlDb knows."""
 
+_VISITED = (
+    Status.DB_FETCHED,
+    Status.DB_NOTMODIFIED,
+    Status.DB_REDIR_TEMP,
+    Status.DB_REDIR_PERM,
+    Status.DB_GONE,
+    Status.DB_DUPLICATE,
+)
+"""Records whose next visit is an interval after the last; of others it may be sooner."""
+
 _STILL_UNPARSED = (Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY, Status.PARSE_FAILED)
 """Fetches after which it still stands why the page could not be parsed."""
 
@@ -137,6 +147,9 @@ class UrlUpdate:
     parse_failed: bool = False
     inlinks: Sequence[CrawlDatum] = ()
     """Links to it, best score first."""
+    before: UrlUpdate | None = None
+    """What the same segments brought of it before a fetch that says only that nothing has changed
+    since, or that it could not be had this time."""
 
     @property
     def new_signature(self) -> bytes | None:
@@ -155,9 +168,13 @@ class UpdateRules:
     max_interval: int
     additions: bool
     now: int
+    again: bool = False
+    """Whether segments are applied once more, whose fetches are older than what is known."""
 
     @classmethod
-    def of(cls, config: Config, now: int, *, additions: bool = True) -> UpdateRules:
+    def of(
+        cls, config: Config, now: int, *, additions: bool = True, again: bool = False
+    ) -> UpdateRules:
         return cls(
             ActiveSchedule.from_config(config),
             ScoringChain.from_config(config),
@@ -165,6 +182,7 @@ class UpdateRules:
             int(config[DB_FETCH_INTERVAL_MAX]),
             additions,
             now,
+            again,
         )
 
 
@@ -205,6 +223,11 @@ def update_record(
     url: str, old: CrawlDatum | None, update: UrlUpdate, rules: UpdateRules, counters: Counters
 ) -> UpdateOutcome:
     """The outcome for a URL; plugins' faults are counted."""
+    if update.before is not None:
+        old = update_record(url, old, update.before, rules, counters).datum or old
+    if old is not None and _is_superseded(old, update, rules):
+        counters["fetches_superseded"] += 1
+        update = UrlUpdate(inlinks=update.inlinks)
     event = event_of(old, update, rules.retry_max)
     if event is None:
         return NEVER_FETCHED
@@ -225,6 +248,15 @@ def update_record(
         datum = _visited(url, old, update, update.fetch, TRANSITIONS[event], rules, counters)
     datum = rules.scoring.update_score(url, old, datum, update.inlinks, now, counters)
     return UpdateOutcome(datum, event.value)
+
+
+def _is_superseded(old: CrawlDatum, update: UrlUpdate, rules: UpdateRules) -> bool:
+    """Whether the CrawlDb knows of a later visit than this fetch: a service fetched the page while
+    it was on a list, and its segment was applied first. A visit that is still to come was none: the
+    interval was changed since, or the clock of whoever visited was wrong."""
+    if update.fetch is None or rules.again or old.status not in _VISITED:
+        return False
+    return update.fetch.fetch_time < old.fetch_time - old.fetch_interval * 1000 <= rules.now
 
 
 def _new_record(url: str, link: CrawlDatum, rules: UpdateRules, counters: Counters) -> CrawlDatum:

@@ -111,6 +111,7 @@ def run(
         config,
         report.started_ms,
         additions=allowed if options.additions is None else options.additions,
+        again=options.again,
     )
     renormalization = _renormalization(config, options)
     with crawldb_writer(crawl_dir, config, clock, report, steal_lock=options.steal_lock) as crawldb:

@@ -188,8 +188,14 @@ class HttpProtocol(HttpBase):
             keep = min(keep, max(1, head.keep_seconds - 1))
         if handle.max_age_seconds != keep:
             handle.set_max_age(keep)
+        info, is_secure = curl.getinfo, outgoing.target.server.scheme == "https"
+        connect_ms = round(
+            info(pycurl.APPCONNECT_TIME if is_secure else pycurl.CONNECT_TIME) * 1000
+        )
+        waited_s = info(pycurl.STARTTRANSFER_TIME) - info(pycurl.PRETRANSFER_TIME)
+        first_byte_ms = max(0, round(waited_s * 1000))
         cipher = ""
-        if outgoing.target.server.scheme == "https":
+        if is_secure:
             cipher = handle.cipher
             if not handle.is_verbose and curl.getinfo(pycurl.NUM_CONNECTS):
                 handle.cipher = ""  # of a connection before: it is asked for again
@@ -211,12 +217,17 @@ class HttpProtocol(HttpBase):
             response_headers=handle.raw_head,
             sent=sent,
             elapsed_ms=elapsed_ms,
+            dns_ms=outgoing.dns_ms,
+            connect_ms=connect_ms,
+            first_byte_ms=first_byte_ms,
         )
 
     def _failure(
         self, handle: CurlHandle, outgoing: OutgoingRequest, code: int, message: str
     ) -> tuple[FailureKind, str]:
         """Why there is no response, and a message."""
+        if handle.stopped is FailureKind.WITHHELD:
+            return handle.stopped, handle.why_withheld
         if handle.stopped:
             return handle.stopped, _STOP_MESSAGES.get(handle.stopped, message)
         if handle.body.fault:

@@ -37,6 +37,8 @@ class OutgoingRequest:
     headers: RequestHeaders
     digest: Credentials | None
     """Credentials for a Digest challenge, where one is to be answered."""
+    dns_ms: int | None = 0
+    """How long the host was looked up; None where a proxy does that."""
 
     def head(self, version: str) -> bytes:
         """The head of the request as it is stored; HTTP/2 is written as HTTP/1.1 would be."""
@@ -95,8 +97,10 @@ class HttpBase(FetchProtocol):
         target = request_target(request.url)
         if target is None or target.server.scheme not in self.schemes:
             return Failure(request.url, FailureKind.NOT_SUPPORTED, "not an http or https URL")
+        begun = self.monotonic()
         proxy, located = self.route(target, self.resolver.locate)
-        prepared = self.prepare(request, target, proxy, located)
+        lookup_ms = round((self.monotonic() - begun) * 1000)
+        prepared = self.prepare(request, target, proxy, located, lookup_ms)
         return prepared if isinstance(prepared, Failure) else self.send(prepared)
 
     def route(
@@ -110,7 +114,12 @@ class HttpBase(FetchProtocol):
         return proxy, look_up(server.host) if is_here else self.resolver.proxied_lookup(server.host)
 
     def prepare(
-        self, request: Request, target: RequestTarget, proxy: str, located: HostLookup
+        self,
+        request: Request,
+        target: RequestTarget,
+        proxy: str,
+        located: HostLookup,
+        lookup_ms: int = 0,
     ) -> OutgoingRequest | Failure:
         """All that must be known to send the request; a Failure where it may not be sent."""
         if not located.addresses:
@@ -122,7 +131,8 @@ class HttpBase(FetchProtocol):
             headers = RequestHeaders((*headers.pairs, ("Authorization", login.header)))
             login = None
         address = "" if proxy else located.addresses[0]
-        return OutgoingRequest(request, target, address, proxy, headers, login)
+        dns_ms = None if proxy else lookup_ms
+        return OutgoingRequest(request, target, address, proxy, headers, login, dns_ms)
 
     @abstractmethod
     def send(self, outgoing: OutgoingRequest) -> Response | Failure:

@@ -66,7 +66,7 @@ class RequestsProtocol(HttpBase):
         return self._send_once(outgoing, {**headers, "Authorization": authorization})
 
     def _send_once(self, outgoing: OutgoingRequest, headers: dict[str, str]) -> Response | Failure:
-        watch = TransferWatch(self.limits, self.monotonic)
+        watch = TransferWatch(self.limits, self.monotonic, outgoing.request.why_withheld)
         body = Body(self.limits.body_of(outgoing.request.max_bytes))
         transfer = _Transfer(outgoing, watch, body)
         CURRENT.watch = watch
@@ -87,7 +87,7 @@ class RequestsProtocol(HttpBase):
         finally:
             CURRENT.watch = None
         answer = transfer.answer(round((self.monotonic() - watch.started) * 1000))
-        if isinstance(answer, Failure) and not watch.sent_at:
+        if isinstance(answer, Failure) and not watch.sent_at and not watch.withheld:
             self.resolver.demote(outgoing.target.server.host, outgoing.address)
         return answer
 
@@ -130,6 +130,8 @@ class _Transfer:
 
     def answer(self, elapsed_ms: int) -> Response | Failure:
         outgoing, watch, body, head = self.outgoing, self.watch, self.body, self.head
+        if watch.withheld:
+            return outgoing.failure(FailureKind.WITHHELD, watch.withheld, watch.sent_at, elapsed_ms)
         kind, message = self._failure()
         if head is not None:
             kind, message = body.judged(head.code, kind, message)
@@ -147,6 +149,9 @@ class _Transfer:
                 response_headers=watch.raw_head,
                 sent=watch.sent_at,
                 elapsed_ms=elapsed_ms,
+                dns_ms=outgoing.dns_ms,
+                connect_ms=0 if watch.is_reused else _between_ms(watch.started, watch.sent_at),
+                first_byte_ms=_between_ms(watch.sent_at, watch.first_byte_at),
             )
         kind = kind or FailureKind.MALFORMED_RESPONSE
         return outgoing.failure(kind, message or "no final answer", watch.sent_at, elapsed_ms)
@@ -180,6 +185,11 @@ class _Transfer:
         ):
             return FailureKind.STALE_CONNECTION, message
         return kind, message
+
+
+def _between_ms(begun: float, ended: float) -> int | None:
+    """None where one of the moments is not known."""
+    return round((ended - begun) * 1000) if begun and ended else None
 
 
 def _timed_out(error: BaseException | None) -> bool:

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from crawl.config import Config, integer
+from crawl.config import Config, boolean, integer
 from crawl.interfaces.urlfilter import URLFilter
 from crawl.plugins.urlfilter.host_decisions import decide_by_kind
 from crawl.plugins.urlfilter.rule_runs import Rule, RuleRuns
@@ -26,6 +26,12 @@ MAX_LENGTH = integer(
     unit="characters",
     minimum=1,
 )
+QUERIES = boolean(
+    "urlfilter.regex.queries",
+    False,
+    "Do without the rule `-[?*!@=]` of the usual file, which leaves out all URLs with a query.",
+)
+_NO_QUERIES = "-[?*!@=]"
 
 Sections = frozenset[str]
 
@@ -35,7 +41,10 @@ class RegexURLFilter(URLFilter):
 
     def __init__(self, config: Config) -> None:
         self._max_length = config[MAX_LENGTH]
-        self._rules = tuple(_read(rule_lines(config, FILE, RULES)))
+        lines = rule_lines(config, FILE, RULES)
+        if config[QUERIES]:
+            lines = (line for line in lines if line.text != _NO_QUERIES)
+        self._rules = tuple(_read(lines))
         self._sections = {rule.section for rule in self._rules if rule.section is not None}
         self._runs: dict[Sections, RuleRuns] = {}
 

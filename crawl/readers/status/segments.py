@@ -27,18 +27,23 @@ _STATES = {
     Stage.UPDATED: "updated",
 }
 
+LEFT_OPEN = "left open: published when the service starts again"
+"""A segment of a service that died."""
+
 
 def segments_status(directory: CrawlDir, config: Config, clock: Clock) -> list[dict[str, Any]]:
     """Of every segment, oldest first: its size, its state, and how far whoever works on it is."""
     applied = updatedb.applied(directory)
     stale_after_ms = config[LOCK_STALE_AFTER] * 60_000
     rows = []
-    for segment in directory.segments.generated():
+    generated, opened = directory.segments.generated(), directory.segments.open_of_service()
+    for segment in sorted((*generated, *opened), key=lambda each: each.name):
         fetched = segment.manifest(FETCH)
         holder = lock_owner(segment.folder)
         if holder is not None and holder.is_dead(clock.now_ms(), stale_after_ms):
             holder = None
-        state, progress = _STATES[stage_of(segment, applied)], ""
+        listed = segment.manifest(GENERATE)
+        state, progress = _STATES[stage_of(segment, applied)] if listed else LEFT_OPEN, ""
         waits: list[dict[str, Any]] = []
         if holder is not None:
             state = f"{holder.command} on {holder.host}"
@@ -46,7 +51,7 @@ def segments_status(directory: CrawlDir, config: Config, clock: Clock) -> list[d
         rows.append(
             {
                 "segment": segment.name,
-                "urls": segment.require(GENERATE).rows,
+                "urls": listed.rows if listed else 0,
                 "records": fetched.rows if fetched else 0,
                 "state": state,
                 "progress": progress,
@@ -58,6 +63,8 @@ def segments_status(directory: CrawlDir, config: Config, clock: Clock) -> list[d
 
 def _progress(segment: Segment, command: str) -> tuple[str, list[dict[str, Any]]]:
     """How far a running command is, in a line, and which servers it waits for."""
+    if command == "serve":
+        return "", []  # it is counted when it is closed
     if command == "parse":
         return str(parse_progress.progress_of(segment)), []
     progress = fetch_progress.progress_of(segment)

@@ -6,9 +6,10 @@ import pytest
 
 from crawl.config import Config
 from crawl.errors import PluginError
-from crawl.fetcher.drivers.protocols import Protocols, resolved_protocols
+from crawl.fetcher.drivers.protocols import Protocols, ask, resolved_protocols
 from crawl.interfaces.protocol import Failure, FailureKind, Request, Response
 from crawl.interfaces.registry import ResolvedPlugin
+from crawl.testing.clock import ManualClock
 
 
 class One:
@@ -73,3 +74,15 @@ def test_the_configured_ones_are_found() -> None:
     assert found.name == "http"
     with pytest.raises(PluginError, match="gopher"):
         resolved_protocols(Config.of({"plugin.protocol": "gopher"}))
+
+
+def test_a_request_that_is_taken_back_is_not_given_to_its_protocol() -> None:
+    def fetch(request: Request) -> Response | Failure:
+        raise AssertionError("it must not be asked")
+
+    def taken_back() -> str:
+        return "lease ended"
+
+    request = Request("ftp://a.org/", why_withheld=taken_back)
+    answer = ask(fetch, request, ManualClock())
+    assert answer == Failure("ftp://a.org/", FailureKind.WITHHELD, "lease ended")

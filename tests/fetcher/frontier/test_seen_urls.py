@@ -60,3 +60,16 @@ def test_what_waits_is_recognised_however_much_it_is() -> None:
         seen.make_room(())
         seen.is_new(f"http://c.org/{number}")
     assert len(seen) <= 80
+
+
+def test_one_that_is_forgotten_is_new_again() -> None:
+    seen = SeenUrls(2)
+    assert seen.is_new("a")
+    seen.forget("a")
+    seen.forget("never met")
+    assert [seen.is_new("a"), seen.is_new("a"), seen.is_new("b"), seen.is_full] == [
+        True,
+        False,
+        True,
+        True,
+    ]

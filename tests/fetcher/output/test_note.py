@@ -45,7 +45,12 @@ CONTENTS = st.builds(
     st.binary(max_size=20),
     st.binary(max_size=20),
 )
-RECORDS = st.builds(FetchRecord, TEXTS, TEXTS, DATUMS, st.none() | CONTENTS, WHOLE)
+TIMES = st.none() | WHOLE
+RECORDS = st.builds(
+    FetchRecord,
+    *(TEXTS, TEXTS, DATUMS, st.none() | CONTENTS, WHOLE),
+    *(TIMES, WHOLE, TIMES, TIMES, TIMES, TEXTS),
+)
 NOTES = st.builds(
     Note,
     st.lists(RECORDS, max_size=3),

@@ -86,6 +86,7 @@ def test_only_a_server_that_does_not_work_is_blamed() -> None:
         FailureKind.OTHER,
         FailureKind.ADDRESS_REFUSED,
         FailureKind.NOT_SUPPORTED,
+        FailureKind.WITHHELD,
     }
 
 

@@ -224,3 +224,17 @@ def test_whatever_a_protocol_says_can_be_stored() -> None:
     for each in (broken, page):
         assert to_table([(each.url, each.host, each.datum)]).num_rows == 1
     assert content_table([page.content]).num_rows == 1
+
+
+def test_what_who_waits_for_a_page_wants_to_know() -> None:
+    answer = Response(
+        URL, 302, (("Location", "../x"),), sent=3.0, elapsed_ms=90, dns_ms=7, connect_ms=8
+    )
+    record = record_of(item(asked_again=True), outcome_of(answer), NOW, answer)
+    assert (record.sent, record.location, record.response_ms) == (2, "../x", 90)
+    assert (record.dns_ms, record.connect_ms, record.first_byte_ms) == (7, 8, None)
+    page = answered(200, (("Location", "/nowhere"),), sent=1.0)
+    assert (page.sent, page.location) == (1, "")
+    assert failed(FailureKind.UNKNOWN_HOST).sent == 0
+    denied = record_of(item(), ROBOTS_DENIED, NOW)
+    assert (denied.sent, denied.location) == (0, "")

@@ -98,6 +98,27 @@ def test_every_event_has_its_line_and_every_fetch_is_known() -> None:
     assert BECOMES.keys() == set(FETCHES)
 
 
+@pytest.mark.parametrize("status", FETCHES)
+def test_a_fetch_before_the_last_visit_says_nothing(status: Status) -> None:
+    """A service fetched the page meanwhile, and its segment was applied first."""
+    visited = known(fetch_time=NOW - DAY // 2 + MONTH * 1000)
+    older = UrlUpdate(fetched(status), signature=b"new", inlinks=[link()])
+    assert new(visited, older) == new(visited, UrlUpdate(inlinks=[link()]))
+    assert new(visited, older, again=True) == new(known(), older), "segments are applied once more"
+    never = replace(visited, status=Status.DB_UNFETCHED)
+    assert new(never, older) == new(known(status=Status.DB_UNFETCHED), older)
+
+
+def test_a_visit_that_is_still_to_come_was_none() -> None:
+    """Of a machine whose clock was wrong, or of a page whose interval was shortened since: what is
+    fetched before the time must count, or it would be fetched in every round."""
+    fetch = UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"new")
+    years_ahead = known(fetch_time=NOW + 3_650 * DAY)
+    assert new(years_ahead, fetch) == new(known(), fetch)
+    shortened = known(fetch_time=NOW + 20 * DAY, fetch_interval=DAY // 1000)
+    assert new(shortened, fetch).signature == b"new"
+
+
 def test_a_duplicate_that_did_not_change_stays_one() -> None:
     duplicate = known(status=Status.DB_DUPLICATE)
     same = UrlUpdate(fetched(Status.FETCH_SUCCESS), signature=b"old")

@@ -78,6 +78,8 @@ def datums(*statuses: Status) -> st.SearchStrategy[CrawlDatum]:
 
 
 FETCHES = [status for status in Status if status.is_fetch and status is not Status.PARSE_FAILED]
+SAY_NOTHING = (Status.FETCH_NOTMODIFIED, Status.FETCH_RETRY)
+"""After these it counts what was fetched before them."""
 PARSES = (Status.SIGNATURE, Status.PARSE_METADATA, Status.PARSE_FAILED, Status.FETCH_SUCCESS)
 
 
@@ -102,6 +104,7 @@ def expected(
     urls = {url for fetch, parse in segments for url, _ in [*fetch, *(parse or [])]}
     for url in urls | records.keys():
         update, latest = UrlUpdate(), -1
+        telling, latest_telling = None, -1
         links: list[CrawlDatum] = []
         for fetch, parse in segments:
             links += [
@@ -113,6 +116,10 @@ def expected(
             for each in answers:
                 if each.fetch_time >= latest:
                     update, latest = _url_update(each, parsed), each.fetch_time
+                if each.status not in SAY_NOTHING and each.fetch_time >= latest_telling:
+                    telling, latest_telling = _url_update(each, parsed), each.fetch_time
+        if update.fetch is not None and update.fetch.status in SAY_NOTHING:
+            update = replace(update, before=telling)
         links.sort(key=lambda each: (-each.score, "\0".join(chain(*each.metadata.items()))))
         outcome = update_record(
             url, records.get(url), replace(update, inlinks=links), updating, Counters()

@@ -112,6 +112,15 @@ def test_sections_by_column() -> None:
     assert open_urls and all(url.startswith("http://example.com/") for url in open_urls)
 
 
+def test_urls_with_queries_can_be_let_through_and_no_other_rule_goes_with_that() -> None:
+    rules = "-[?*!@=]\n-\\?secret=\n-[?*!@=]x\n+."
+    usual, with_queries = plugin(rules), plugin(rules, **{"urlfilter.regex.queries": True})
+    assert usual.rejection("http://a.org/?q=1") is not None
+    assert with_queries.rejection("http://a.org/?q=1") is None
+    assert with_queries.rejection("http://a.org/?secret=1") is not None
+    assert with_queries.rejection("http://a.org/?x") is not None
+
+
 def test_urls_that_are_too_long_are_rejected_unmatched() -> None:
     short = plugin("+.", **{"urlfilter.regex.max.length": 3})
     assert short.rejection("aaaa") == "longer than 3 characters"

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from itertools import islice
 from urllib.parse import urljoin
 
-from crawl.html.tokens import attributes_of
+from crawl.html.tags_around import MAX_LOOKS, tags_around
 
 _CREATIVE_COMMONS = re.compile(
     rb"(?:https?:)?//(?:www\.)?creativecommons\.org/(?:licenses|publicdomain)/[A-Za-z0-9.+/-]{1,60}"
@@ -18,11 +18,7 @@ _TAG_START = re.compile(rb"<(a|link|area|meta)[\s/]", re.I)
 _KEYS = ("dcterms.license", "dcterms.rights", "dc.rights", "dc.license", "copyright", "license")
 _JSON_LICENSE = re.compile(r'"license"\s*:\s*"([^"\\]{1,500})"')
 
-MAX_LOOKS = 200
-"""At places where a word stands."""
 _MAX_HINTS = 10
-_FURTHEST = 2_000
-"""Bytes between the beginning of a tag and the word."""
 _MAX_CHARACTERS = 500
 
 
@@ -57,29 +53,14 @@ def _may_contain(markup: bytes, word: bytes) -> bool:
 def _licence_links(markup: bytes, url: str) -> Iterator[str]:
     """Targets of `<a rel=license href=…>` and of `<link rel=license …>`, and what a meta tag of
     that name says."""
-    for tag, attributes, _ in tags_around(markup, _LICENSE, _TAG_START, is_each_once=True):
+    places = (match.span() for match in _LICENSE.finditer(markup))
+    for tag, attributes, _ in tags_around(markup, places, _TAG_START, is_each_once=True):
         if tag == b"meta":
             name = attributes.get("name") or attributes.get("property") or ""
             if "license" in name.lower():
                 yield attributes.get("content") or ""
         elif "license" in (attributes.get("rel") or "").lower().split():
             yield _absolute(url, attributes.get("href") or "")
-
-
-def tags_around(
-    markup: bytes, word: re.Pattern[bytes], tag_start: re.Pattern[bytes], *, is_each_once: bool
-) -> Iterator[tuple[bytes, dict[str, str | None], int]]:
-    """The tags in which a word stands, with their attributes, and where they end. The markup is
-    looked at around the word alone, for it is rare."""
-    behind = 0
-    for match in islice(word.finditer(markup), MAX_LOOKS):
-        start = markup.rfind(b"<", max(behind, match.start() - _FURTHEST), match.start())
-        tag = tag_start.match(markup, start) if start >= 0 else None
-        end = markup.find(b">", match.end(), match.end() + _FURTHEST) if tag else -1
-        if tag is not None and end >= 0:
-            behind = end if is_each_once else 0
-            attributes = attributes_of(markup[tag.end() : end].decode("utf-8", "replace"))
-            yield tag[1].lower(), attributes, end
 
 
 def _absolute(url: str, reference: str) -> str:

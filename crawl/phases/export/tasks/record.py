@@ -20,6 +20,7 @@ from crawl.maincontent.render import Rendered
 from crawl.model.table import TIMESTAMP
 from crawl.parsing.fields.rules import FieldColumn
 from crawl.parsing.fields.stored import value_of
+from crawl.parsing.page_dates import published_of
 from crawl.parsing.structured import (
     as_json,
     json_ld_items,
@@ -30,7 +31,6 @@ from crawl.parsing.structured import (
 from crawl.phases.export.tasks.chunks import chunks_of
 from crawl.phases.export.tasks.licences import licence_hints
 from crawl.phases.export.tasks.part_pages import SourcePage
-from crawl.phases.export.tasks.published import published_of
 from crawl.phases.export.tasks.selection import Change, change_of
 from crawl.phases.export.tasks.signals import SIGNALS, signals_of
 from crawl.phases.export.values import ChunkUnit, TextKind

@@ -14,7 +14,7 @@ import pyarrow as pa
 from crawl.model.arrow import required_schema
 from crawl.storage.folder import Folder
 from crawl.storage.parquet import each_group, open_whole_table
-from crawl.storage.segments import GENERATE, Segment
+from crawl.storage.segments import GENERATE, Segment, is_of_service
 from crawl.tables.exchange import Outbox, RowKind
 from crawl.tables.slices import Router
 
@@ -40,7 +40,7 @@ def unfinished_segments(
     return [
         segment
         for segment in segments
-        if segment.name not in applied
+        if segment.name not in applied and not is_of_service(segment.name)
         if (manifest := segment.manifest(GENERATE)) is not None
         if manifest.created_ms + reserved_ms > now_ms
     ]

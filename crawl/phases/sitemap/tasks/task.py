@@ -86,7 +86,8 @@ def sitemap_engine(
 
     key_of = key_of_server(config, resolver)
     pauses = EarlierPauses(job, task.number, is_alone=task.is_alone)
-    known_servers = KnownServers(job.handed_over.servers, job.clock)
+    handed_over = job.handed_over
+    known_servers = KnownServers(handed_over.servers, job.clock, handed_over.pauses)
 
     @cache
     def others_servers() -> frozenset[str]:

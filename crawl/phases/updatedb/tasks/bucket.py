@@ -261,7 +261,7 @@ class _Merge:
 
     def _note_new_pages(self, urls: Rows) -> None:
         """Counts the signatures of pages that had none before."""
-        rows = self._updates.signature[urls]
+        rows = self._updates.last.signature[urls]
         signed = self._updates.rows.select(["host", "signature"]).take(rows[rows >= 0])
         signatures = cast("list[bytes]", signed["signature"].to_pylist())
         for host, signature in zip(strings(signed["host"]), signatures, strict=True):

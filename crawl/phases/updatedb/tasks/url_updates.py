@@ -23,6 +23,8 @@ from crawl.phases.updatedb.tasks.links import Rows, link_rows, ranges, sorted_li
 from crawl.storage.layout import sorted_distinct
 
 _FETCHES = [int(status) for status in Status if status.is_fetch]
+_SAY_NOTHING = [int(Status.FETCH_NOTMODIFIED), int(Status.FETCH_RETRY)]
+"""Fetches after which it counts what was fetched before them, be it in another segment."""
 _UPDATE_STATUSES = [
     *_FETCHES,
     int(Status.SIGNATURE),
@@ -32,22 +34,42 @@ _UPDATE_STATUSES = [
 
 
 @dataclass(frozen=True, slots=True)
-class UrlUpdates:
-    """The URLs that segments have news of, a fetch or links, sorted; and the rows behind each."""
+class FetchRows:
+    """The row of a fetch of each URL, and of what its parse says; -1 where there is none."""
 
-    rows: pa.Table
-    urls: pa.Array[Any]
     fetch: Rows
     signature: Rows
     metadata: Rows
     failed: npt.NDArray[np.bool_]
     """Whether the parse of the fetch failed."""
+
+    def of(self, urls: Rows | npt.NDArray[np.bool_] | slice) -> FetchRows:
+        """Those of some URLs."""
+        return FetchRows(
+            self.fetch[urls], self.signature[urls], self.metadata[urls], self.failed[urls]
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class UrlUpdates:
+    """The URLs that segments have news of, a fetch or links, sorted; and the rows behind each."""
+
+    rows: pa.Table
+    urls: pa.Array[Any]
+    last: FetchRows
     link_rows: Rows
     """The rows of links, those to one URL together, best score first; a row that stands for
     several comes several times."""
     link_scores: npt.NDArray[np.float32]
     first_link: Rows
     """Where the links to a URL begin among them; one more at the end."""
+    before: FetchRows
+    """What was fetched before a fetch that says nothing of the page."""
+
+    @property
+    def fetch(self) -> Rows:
+        """The row of the latest fetch of each URL."""
+        return self.last.fetch
 
     def link_counts(self, urls: Rows) -> Rows:
         counts: Rows = self.first_link[urls + 1] - self.first_link[urls]
@@ -76,23 +98,40 @@ class UrlUpdates:
             yield from self._updates_of(urls[first : first + _AT_ONCE])
 
     def _updates_of(self, urls: Rows) -> Iterator[UrlUpdate]:
-        fetch = self.fetch[urls]
-        fetches = to_records(self.rows.take(fetch[fetch >= 0]))
         counts = self.link_counts(urls)
         links = self._links(ranges(self.first_link[urls], counts))
         begin = 0
-        for is_fetch, signature, metadata, failed, count in zip(
-            (fetch >= 0).tolist(),
-            self._taken("signature", self.signature[urls]).to_pylist(),
-            self._metadata(self.metadata[urls]),
-            self.failed[urls].tolist(),
+        for update, before, count in zip(
+            self._fetches(self.last.of(urls)),
+            self._earlier(self.before.of(urls)),
             counts.tolist(),
             strict=True,
         ):
             mine = links[begin : begin + count]
-            fetched = next(fetches)[1] if is_fetch else None
-            yield UrlUpdate(fetched, signature, metadata, failed, mine)
+            yield UrlUpdate(
+                *(update.fetch, update.signature, update.parse_metadata, update.parse_failed),
+                *(mine, before),
+            )
             begin += count
+
+    def _fetches(self, found: FetchRows) -> Iterator[UrlUpdate]:
+        fetch = found.fetch
+        fetches = to_records(self.rows.take(fetch[fetch >= 0]))
+        for is_fetch, signature, metadata, failed in zip(
+            (fetch >= 0).tolist(),
+            self._taken("signature", found.signature).to_pylist(),
+            self._metadata(found.metadata),
+            found.failed.tolist(),
+            strict=True,
+        ):
+            fetched = next(fetches)[1] if is_fetch else None
+            yield UrlUpdate(fetched, signature, metadata, failed)
+
+    def _earlier(self, found: FetchRows) -> Iterator[UrlUpdate | None]:
+        if (found.fetch < 0).all():
+            return repeat(None, len(found.fetch))
+        updates = self._fetches(found)
+        return (None if update.fetch is None else update for update in updates)
 
     def _links(self, links: Rows) -> list[CrawlDatum]:
         """The records of these links."""
@@ -130,14 +169,22 @@ def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> Url
     times = rows["fetch_time"].chunk(0).cast(pa.int64()).to_numpy()
     fetch = _last(np.flatnonzero(is_fetch), (origin, times), owner, len(urls))
     counters["fetches_superseded"] += int(is_fetch.sum() - (fetch >= 0).sum())
-    is_said = is_failure | (status == Status.SIGNATURE) | (status == Status.PARSE_METADATA)
-    is_said[is_said] = _of_fetch(np.flatnonzero(is_said), owner, fetch, origin, times)
+    says_nothing = np.isin(status, _SAY_NOTHING)
+    before = _last(np.flatnonzero(is_fetch & ~says_nothing), (origin, times), owner, len(urls))
+    before[(fetch < 0) | ~says_nothing[fetch]] = -1
+    is_signature, is_metadata = status == Status.SIGNATURE, status == Status.PARSE_METADATA
 
-    def of_parse(mask: npt.NDArray[np.bool_]) -> Rows:
-        return _last(np.flatnonzero(mask & is_said), (times,), owner, len(urls))
+    def told(fetch: Rows) -> FetchRows:
+        is_said = is_failure | is_signature | is_metadata
+        is_said[is_said] = _of_fetch(np.flatnonzero(is_said), owner, fetch, origin, times)
 
-    failure = of_parse(is_failure)
-    parse_metadata = of_parse(status == Status.PARSE_METADATA)
+        def of_parse(mask: npt.NDArray[np.bool_]) -> Rows:
+            return _last(np.flatnonzero(mask & is_said), (times,), owner, len(urls))
+
+        failure, metadata = of_parse(is_failure), of_parse(is_metadata)
+        metadata = np.where(failure >= 0, failure, metadata)
+        return FetchRows(fetch, of_parse(is_signature), metadata, failure >= 0)
+
     linking = link_rows(rows)
     links = sorted_links(rows, linking, owner[linking], max_inlinks, counters)
     link_counts = links.counts(len(urls))
@@ -149,14 +196,17 @@ def arrange_updates(rows: pa.Table, max_inlinks: int, counters: Counters) -> Url
     return UrlUpdates(
         rows,
         urls.filter(pa.array(has_news)) if lone else urls,
-        fetch[places],
-        of_parse(status == Status.SIGNATURE)[places],
-        np.where(failure >= 0, failure, parse_metadata)[places],
-        (failure >= 0)[places],
+        told(fetch).of(places),
         links.rows,
         links.scores,
         np.concatenate([[0], np.cumsum(link_counts[places])]),
+        (told(before) if (before >= 0).any() else _nothing(len(urls))).of(places),
     )
+
+
+def _nothing(urls: int) -> FetchRows:
+    none = np.full(urls, -1, dtype=np.int64)
+    return FetchRows(none, none, none, np.zeros(urls, dtype=np.bool_))
 
 
 def _of_fetch(

@@ -35,6 +35,8 @@ class CurlHandle:
     """The request head as libcurl has sent it; empty unless `is_verbose`."""
     stopped: FailureKind | None = None
     """Why the transfer was stopped by us."""
+    why_withheld = ""
+    """Why the request must not be sent any more."""
     sent_at = 0.0
     """When the request began to be sent; 0 where none was."""
 
@@ -147,6 +149,10 @@ class CurlHandle:
         breaks it on purpose would be asked twice without a pause."""
         if self._requests_left <= 0:
             self.stopped = FailureKind.STALE_CONNECTION
+            return int(pycurl.PREREQFUNC_ABORT)
+        why_withheld = self.outgoing.request.why_withheld
+        if why_withheld is not None and (reason := why_withheld()):
+            self.stopped, self.why_withheld = FailureKind.WITHHELD, reason
             return int(pycurl.PREREQFUNC_ABORT)
         self._requests_left -= 1
         self._lines.clear()  # a proxy's answer to CONNECT

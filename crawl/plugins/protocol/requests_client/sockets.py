@@ -21,13 +21,27 @@ _SLACK = 1.01
 """A timeout that is longer than it should be by less than this factor is left as it is."""
 
 
+class Withheld(OSError):
+    """The request must not be sent any more; the message says why."""
+
+
 class TransferWatch:
     """Time and bytes of one transfer, on the thread that runs it."""
 
-    def __init__(self, limits: TransferLimits, monotonic: Callable[[], float]) -> None:
+    def __init__(
+        self,
+        limits: TransferLimits,
+        monotonic: Callable[[], float],
+        why_withheld: Callable[[], str] | None = None,
+    ) -> None:
         self._limits = limits
         self._monotonic = monotonic
+        self._why_withheld = why_withheld
+        self.withheld = ""
+        """Why the request was not sent, where that was forbidden at the last moment."""
         self.started = monotonic()
+        self.first_byte_at = 0.0
+        """When the first byte came after the request was sent."""
         self.sent_at = 0.0
         self.request = b""
         self.raw_head = b""
@@ -55,6 +69,9 @@ class TransferWatch:
     def note_sent(self, data: bytes) -> None:
         if data.startswith(b"CONNECT "):
             return
+        if self._why_withheld is not None and (reason := self._why_withheld()):
+            self.withheld = reason
+            raise Withheld(reason)
         self.sent_at = self.sent_at or self._monotonic()
         self.request += data[: self._limits.header]
         self._received = 0
@@ -81,6 +98,8 @@ class TransferWatch:
         now = self._monotonic()
         if not self._received:
             self._window_from = now
+            if self.sent_at:  # not the answer of a proxy, or of a handshake
+                self.first_byte_at = now
         self._received += count
         waited = now - self._window_from
         if waited > self._limits.low_speed_time / 2:

@@ -7,9 +7,10 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
 
+from crawl.parsing.page_dates import DatedTag, page_dates_of, published_of
 from crawl.parsing.text.dates import normalized_date
-from crawl.phases.export.tasks.published import published_of
 
 URL = "http://a.test/story"
 NOW = 1_790_000_000_000  # in September 2026
@@ -159,3 +160,35 @@ def test_json_that_does_harm(text: str) -> None:
 
 def test_a_page_of_marks_is_looked_at_for_a_while() -> None:
     assert published("published " * 100_000) is None
+
+
+@pytest.mark.parametrize(
+    ("metadata", "markup", "date"),
+    [
+        ({"json-ld": '[{"dateModified": "2026-02-03", "datePublished": "2026-01-02"}]'}, "", True),
+        ({"article:modified_time": "2026-02-03"}, "", True),
+        ({"og:updated_time": "2026-02-03"}, "", True),
+        ({"dcterms.modified": "2026-02-03"}, "", True),
+        ({}, "<time class=updated datetime=2026-02-03>", True),
+        ({}, "<time class='entry-date published updated' datetime=2026-02-03>", True),
+        ({}, "<span itemprop='dateModified'>February 3, 2026</span>", True),
+        ({}, "<time class=published datetime=2026-02-03>", False),
+        ({"article:published_time": "2026-02-03"}, "", False),
+        ({}, "<p>updated <b>2026-02-03", False),
+    ],
+)
+def test_when_a_page_was_changed(metadata: dict[str, str], markup: str, date: bool) -> None:
+    tags = [
+        DatedTag(node.tag or "", node.attributes, node.text)
+        for node in LexborHTMLParser(markup).css("time,[itemprop]")
+    ]
+    dates = page_dates_of(metadata, lambda: tags, URL, NOW)
+    assert dates.modified == ("2026-02-03" if date else None)
+    assert dates.published == published(markup, **metadata)
+
+
+@pytest.mark.parametrize("text", ["0000000000", "1970-01-01T01:00:00+01:00", "1970-01-01T00:00:00"])
+def test_the_moment_at_which_clocks_begin_is_none(text: str) -> None:
+    assert published(date=text, pubdate="2026-01-02") == "2026-01-02"
+    assert published(date=text) is None
+    assert published(date="1970-01-01") == "1970-01-01"

@@ -1,0 +1,1 @@
+"""The service's HTTP interface, version 1."""

@@ -1,0 +1,1 @@
+"""What asks servers: the engine of the batch crawl, fed from the queue."""

@@ -1,0 +1,77 @@
+"""How long pages waited for the robots.txt of their authority, by what is seen of the engine from
+outside: it looks for an answer of others when it needs one, and brings its own when it has it.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from crawl.clock import Clock
+from crawl.robots.stored import StoredAnswer
+from crawl.service.fetching.shared_robots import SharedRobots
+
+MAX_AUTHORITIES = 20_000
+"""Of those that were asked last; of others the wait is not told apart from the queue's."""
+
+
+class RobotsWaits:
+    """From when until when each authority's rules were asked for lately; for several threads."""
+
+    def __init__(self, clock: Clock, most: int = MAX_AUTHORITIES) -> None:
+        self._clock = clock
+        self._most = most
+        self._lock = Lock()
+        self._spans: OrderedDict[str, tuple[int, int | None]] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._spans)
+
+    def begin(self, authority: str) -> None:
+        """An authority's robots.txt is asked for from now on."""
+        with self._lock:
+            _, ended_ms = self._spans.get(authority, (0, 0))
+            if ended_ms is None:
+                return  # asked for already
+            self._spans[authority] = self._clock.now_ms(), None
+            self._spans.move_to_end(authority)
+            if len(self._spans) > self._most:
+                self._spans.popitem(last=False)
+
+    def end(self, authority: str) -> None:
+        """Its answer is there."""
+        with self._lock:
+            span = self._spans.get(authority)
+            if span is not None and span[1] is None:
+                self._spans[authority] = span[0], self._clock.now_ms()
+
+    def within(self, authority: str, from_ms: int, until_ms: int) -> int:
+        """For how many of these milliseconds it was asked for."""
+        with self._lock:
+            span = self._spans.get(authority)
+        if span is None:
+            return 0
+        began_ms, ended_ms = span
+        end_ms = until_ms if ended_ms is None else min(until_ms, ended_ms)
+        return max(0, end_ms - max(from_ms, began_ms))
+
+
+@dataclass(frozen=True, slots=True)
+class TimedRobots:
+    """Shared answers as the engine asks for them and brings them, and how long that takes."""
+
+    shared: SharedRobots
+    waits: RobotsWaits
+
+    def take(self, authority: str) -> StoredAnswer | None:
+        """The answer of an authority that still counts; None where it has to be asked."""
+        answer = self.shared.take(authority)
+        if answer is None:
+            self.waits.begin(authority)
+        return answer
+
+    def add(self, answer: StoredAnswer) -> None:
+        """Takes an answer that the engine has brought."""
+        self.waits.end(answer.authority)
+        self.shared.add(answer)

@@ -1,0 +1,1 @@
+"""How wishes come in: judged, decided on by one table, and queued."""

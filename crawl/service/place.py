@@ -1,0 +1,45 @@
+"""Where a service keeps what it knows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from crawl.clock import Clock
+from crawl.config import Config
+from crawl.errors import UsageError
+from crawl.service.settings import FOLDER, STORE
+from crawl.service.stores.opening import open_store
+from crawl.service.stores.store import Store
+from crawl.storage.crawl_dir import CrawlDir
+
+_PAGES = "pages"
+
+
+def folder_of(crawl_dir: CrawlDir, config: Config) -> Path:
+    """The service's folder, on this machine."""
+    named: str = config[FOLDER]
+    if named:
+        return Path(named)
+    if not crawl_dir.folder.is_local():
+        raise UsageError(
+            f"{crawl_dir.address} is in a store: the service needs a folder on this machine, too"
+            " (-D service.folder=…)"
+        )
+    return Path(crawl_dir.folder.path("service"))
+
+
+def has_own_store(crawl_dir: CrawlDir, config: Config) -> bool:
+    """Whether there is a store to look into; of one that is a server it is not known before."""
+    return bool(config[STORE]) or (folder_of(crawl_dir, config) / _PAGES).exists()
+
+
+def open_store_of(crawl_dir: CrawlDir, config: Config, clock: Clock) -> Store:
+    """The metadata store, which several processes may have open."""
+    named: str = config[STORE]
+    return open_store(named or f"lmdb:{folder_of(crawl_dir, config) / _PAGES}", clock)
+
+
+def is_store_embedded(config: Config) -> bool:
+    """Whether the metadata store answers from this machine's memory; another's silence may last."""
+    named: str = config[STORE]
+    return not named or named.partition(":")[0].lower() in ("lmdb", "memory")

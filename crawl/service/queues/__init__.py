@@ -1,0 +1,1 @@
+"""Where what was taken in waits until it is fetched."""

@@ -1,0 +1,1 @@
+"""Sites that are crawled at once: links found are decided and queued as their pages come."""

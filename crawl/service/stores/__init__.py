@@ -1,0 +1,1 @@
+"""Where the service keeps what it knows: versioned bytes by key, in one of several databases."""

@@ -1,0 +1,1 @@
+"""What is told of jobs that ended, and in which words."""

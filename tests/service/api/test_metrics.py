@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import re
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+from crawl.service.api.metrics import metrics_text
+from crawl.telemetry.metrics import ALL, MetricKind
+from tests.service.stores.dying_store import asked_service, wait_until
+
+_WHEN_IT_HAPPENS = {
+    "nutria_service_store_errors_total",
+    "nutria_service_chores_failed_total",
+}
+"""Counters by labels that are told from the first time on."""
+_STAGES = {
+    *("queue", "robots", "dns", "connect", "first_byte", "body", "parse", "store", "total", "own")
+}
+
+
+def figures(text: str) -> dict[str, float]:
+    """The value of every series."""
+    found = re.findall(r"^(nutria_\w+(?:\{[^}]*\})?) (\S+)$", text, re.M)
+    return {series: float(value) for series, value in found}
+
+
+def total(found: dict[str, float], name: str, *conditions: str) -> float:
+    return sum(
+        value
+        for series, value in found.items()
+        if series.split("{")[0] == name and all(each in series for each in conditions)
+    )
+
+
+@pytest.mark.slow
+def test_every_figure_of_the_service_is_told(tmp_path: Path) -> None:
+    with asked_service(tmp_path / "crawl", f"lmdb:{tmp_path / 'store'}") as asked:
+        urls = [asked.url(place) for place in range(5)]
+        refused = [f"{asked.web.address}/private/1", "http://10.0.0.1/", "ftp://a/"]
+        assert asked.status("/v1/urls", {"urls": [*urls, *refused]}) == 202
+        wait_until(lambda: asked.service.queue.count().unfinished == 0, "all jobs end")
+        assert asked.known(urls) == [True] * 5
+        assert asked.status("/v1/url?url=http://unknown.test/") == 404
+        service = asked.service
+        wait_until(lambda: service.stats().is_ready, "it has looked whether it is ready")
+        wait_until(lambda: service.counters["segments_published"] > 0, "a segment is published")
+        with urllib.request.urlopen(asked.address + "/metrics", timeout=60) as answer:
+            text = answer.read().decode()
+        found = figures(text)
+        told = {series.split("{")[0] for series in found}
+        for metric in ALL:
+            if metric.name.startswith("nutria_service_") and metric.name not in _WHEN_IT_HAPPENS:
+                assert set(metric.series) <= told, metric.name
+        assert all('crawl="crawl"' in series for series in found)
+
+        assert total(found, "nutria_build_info") == 1
+        assert total(found, "nutria_service_ready") == 1
+        assert total(found, "nutria_service_waiting") == 0
+        assert total(found, "nutria_service_jobs_total", 'state="submitted_queued"') == 6
+        assert total(found, "nutria_service_jobs_total", 'state="submitted_refused"') == 2
+        assert total(found, "nutria_service_jobs_total", 'state="ended_finished"') == 6
+        assert total(found, "nutria_service_refusals_total", 'reason="address"') == 1
+        assert total(found, "nutria_service_refusals_total", 'reason="scheme"') == 1
+        assert total(found, "nutria_service_published_timestamp_seconds") > 1e9
+        assert total(found, "nutria_service_api_errors_total", 'code="not_known"') == 1
+        requests = "nutria_service_api_requests_total"
+        assert total(found, requests, 'endpoint="POST /v1/urls"', 'status="202"') == 1
+        assert total(found, requests, 'endpoint="GET /v1/url"', 'status="404"') == 1
+        stages = {
+            stage: total(found, "nutria_service_stage_seconds_count", f'stage="{stage}"')
+            for stage in _STAGES
+        }
+        assert min(stages.values()) >= 5, stages
+        assert total(found, "nutria_service_stage_seconds_sum", 'stage="robots"') > 0
+
+        # what is told again is not counted again
+        again = figures(metrics_text(service).decode())
+        for metric in ALL:
+            if metric.kind is MetricKind.COUNTER and metric.name != requests:
+                assert total(again, metric.name) == total(found, metric.name), metric.name
