@@ -11,7 +11,7 @@ from cassandra.policies import RetryPolicy
 
 from crawl.clock import Clock, SystemClock
 from crawl.errors import StorageError, UsageError
-from crawl.service.stores.adapters import cassandra
+from crawl.service.stores.adapters import cassandra_cluster
 from crawl.service.stores.opening import open_store
 from crawl.service.stores.store import Row, Space, Store
 from crawl.testing.store_contract import StoreContract
@@ -99,7 +99,7 @@ def test_what_is_done_on_a_condition_is_never_asked_twice(
             profiles.setdefault(statement.query_string, set()).add(profile.retry_policy)
         return execute_concurrent(session, statements, **options)
 
-    monkeypatch.setattr(cassandra, "execute_concurrent", recorded)
+    monkeypatch.setattr(cassandra_cluster, "execute_concurrent", recorded)
     assert store.compare_and_set(Space.LEASES, b"d", None, b"me")
     assert store.compare_and_set(Space.LEASES, b"d", b"me", None)
     store.put_many(Space.STATE, [Row(b"k", b"v", 1)])
