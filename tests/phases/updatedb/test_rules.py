@@ -381,6 +381,8 @@ URL_UPDATES = st.builds(
 )
 def test_laws(old: CrawlDatum | None, url_update: UrlUpdate, retry_max: int) -> None:
     done = update(old, url_update, retry_max=retry_max)
+    if old is not None and _was_before_the_last_visit(old, url_update):
+        url_update = UrlUpdate(inlinks=url_update.inlinks)
     event = event_of(old, url_update, retry_max)
     if done.datum is None:
         assert old is None and url_update.fetch is None and not url_update.inlinks
@@ -408,6 +410,13 @@ def test_laws(old: CrawlDatum | None, url_update: UrlUpdate, retry_max: int) -> 
         assert replace(result, score=old.score) == old  # links: the score and nothing else
     # a function of its arguments, and of nothing else
     assert update(old, url_update, retry_max=retry_max) == done
+
+
+def _was_before_the_last_visit(old: CrawlDatum, url_update: UrlUpdate) -> bool:
+    last_visit = old.fetch_time - old.fetch_interval * 1000
+    never = (Status.DB_UNFETCHED, Status.DB_PARSE_FAILED, Status.DB_ORPHAN)
+    fetch = url_update.fetch
+    return old.status not in never and fetch is not None and fetch.fetch_time < last_visit <= NOW
 
 
 def _retries(url_update: UrlUpdate) -> int:
