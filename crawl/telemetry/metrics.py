@@ -137,7 +137,12 @@ SERVICE_READY = _gauge("service_ready", "1 while it can do what it is there for,
 SERVICE_JOBS = _counter("service_jobs", "Submitted URLs by what became of them.", "state")
 SERVICE_REFUSALS = _counter(
     "service_refusals",
-    "URLs that were not taken on, or not fetched; busy and host_busy are overload.",
+    "Jobs that were not taken on, or not fetched, each once; busy and host_busy are overload.",
+    "reason",
+)
+SERVICE_RETURNED = _counter(
+    "service_returned",
+    "URLs that the fetcher gave back unasked; their jobs are tried again, left or refused.",
     "reason",
 )
 SERVICE_TRIED_AGAIN = _counter("service_tried_again", "Requests that are to be sent once more.")
