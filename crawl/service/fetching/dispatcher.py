@@ -138,8 +138,8 @@ class Dispatcher:
     def _datum(self, job: Job, page: Page | None) -> CrawlDatum:
         """The record with which a URL is asked for. What did not change need not be sent again,
         unless a site is crawled: its pages are wanted as they are, with their links."""
-        lacks_markdown = page is not None and _lacks_markdown(page, job)
-        is_wanted_whole = bool(job.wish.crawl) or lacks_markdown
+        is_lacking = page is not None and bool(page.truncated or _lacks_markdown(page, job))
+        is_wanted_whole = bool(job.wish.crawl) or is_lacking
         metadata = {}
         modified_ms = 0
         if page is not None and page.is_page and page.segment and not is_wanted_whole:
