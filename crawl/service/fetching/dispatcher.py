@@ -42,6 +42,7 @@ class Dispatcher:
         interval_s: int,
         gate: SendGate,
         has_come: Callable[[Job], bool],
+        is_held_up: Callable[[], bool] = lambda: False,
     ) -> None:
         self._queue = queue
         self._lane = lane
@@ -55,6 +56,8 @@ class Dispatcher:
         """Hosts whose jobs are met although a batch fetch has their servers: none of them is
         claimed until it has ended."""
         self._is_taken_back = False
+        self._is_held_up = is_held_up
+        """Whether what comes cannot be stored at the moment: nothing more is asked for then."""
         self._has_come = has_come
         """Whether the URL of a site crawl's job was fetched in that crawl."""
         self._on_known = on_known
@@ -96,7 +99,7 @@ class Dispatcher:
             self._is_taken_back = False
             self._held.clear()
         room = self._lane.room()
-        if room <= 0 or not self._gate.is_open:
+        if room <= 0 or not self._gate.is_open or self._is_held_up():
             return ()
         now_ms, per_host = self._clock.now_ms(), self._lane.max_per_host
         if not self._held:

@@ -11,10 +11,12 @@ import os
 import pickle
 import select
 import signal
+import sys
 from pathlib import Path
 from typing import IO
 
 from crawl.clock import SystemClock
+from crawl.errors import CrawlError
 from crawl.parsing.process.messages import PeerGone, receive, send, unpack_table
 from crawl.service.live_search.writing import LiveIndex
 from crawl.storage.crawl_dir import CrawlDir
@@ -37,6 +39,8 @@ def main() -> None:
         _serve(index, requests, replies, every_s)
     except PeerGone:
         return
+    except CrawlError as error:  # a full disk, say: another is started, and reads what is missing
+        sys.exit(f"what is searched live cannot be written: {error}")
 
 
 def _serve(index: LiveIndex, requests: IO[bytes], replies: IO[bytes], every_s: float) -> None:
