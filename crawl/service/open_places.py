@@ -20,6 +20,22 @@ class PlaceLost(StorageError):
     may_pass = False
 
 
+def place_of(folder: Path) -> tuple[int, int]:
+    """What tells a folder from one that takes its place, for another process. Whoever asks keeps
+    it open."""
+    try:
+        found = folder.stat()
+    except OSError as error:
+        raise StorageError(f"{folder}: {error.strerror}") from error
+    return found.st_dev, found.st_ino
+
+
+def require_place(folder: Path, place: tuple[int, int]) -> None:
+    """Raises PlaceLost where the folder is no longer that one."""
+    if place_of(folder) != place:
+        raise PlaceLost(f"{folder} was replaced while the service ran")
+
+
 class OpenPlaces:
     """Looked at by several threads, until it is closed."""
 

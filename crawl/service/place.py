@@ -47,7 +47,7 @@ def places_of(crawl_dir: CrawlDir, config: Config) -> tuple[list[Path], list[Pat
     folder = folder_of(crawl_dir, config)
     folders = [folder]
     if crawl_dir.folder.is_local():
-        folders.append(Path(crawl_dir.folder.path("service")).parent)
+        folders.insert(0, Path(crawl_dir.folder.path("service")).parent)
     for each in folders:
         try:
             each.mkdir(parents=True, exist_ok=True)

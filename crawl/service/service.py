@@ -206,6 +206,7 @@ class Service:
         self._watch = FetchWatch(
             *(self.crawl_dir, config, clock, self._lane, gate, self.counters),
             on_taken_back=lambda: self._dispatcher.taken_back(),
+            require_place=self._require_place,
         )
         self._stack.callback(self._watch.close)
         self._dispatcher = Dispatcher(
