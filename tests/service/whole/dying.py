@@ -6,8 +6,8 @@ kind: `python -m tests.service.whole.dying "queue put after 2" serve DIR …`
     search commit before|after
     folder OPERATION PLACE before|after             a file (tests/phases/killed.py)
 
-With `full:` before it, there is no room from that step on, where it is one that writes, until the
-file is there that the environment's ROOM names.
+With `full:` before it, there is no room from that step on, where it is one that writes; where the
+environment's FULL names a file, while that is there.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from crawl.service.stores.lmdb import LmdbStore
 from crawl.service.stores.store import Row, Space
 from tests.phases import killed
 
-ROOM = "ROOM"
+FULL = "FULL"
 
 
 class Moment:
@@ -52,15 +52,12 @@ class Moment:
         with self._lock:
             self._left -= 1
             is_now = self._left <= 0 if self.is_full else self._left == 0
-        if is_now and self.is_full and not _has_room():
+        if self.is_full and FULL in os.environ:
+            is_now = Path(os.environ[FULL]).exists()
+        if is_now and self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         for each in self._kills if is_now else ():
             os.kill(each, signal.SIGKILL)
-
-
-def _has_room() -> bool:
-    room = os.environ.get(ROOM)
-    return room is not None and Path(room).exists()
 
 
 def watch(text: str) -> None:

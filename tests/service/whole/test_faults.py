@@ -17,7 +17,7 @@ from crawl.errors import CrawlError, Locked
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import FETCH, Segment
-from tests.service.whole.dying import ROOM
+from tests.service.whole.dying import FULL
 from tests.service.whole.hosts import Hosts, hosts
 from tests.service.whole.processes import LONG_S, PARSER, Serving, children, serving
 
@@ -56,28 +56,29 @@ def test_what_a_full_disk_cannot_take_is_not_acknowledged(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "step",
     [
-        "folder append *.notes before 2",
-        "queue finish before 2",
-        pytest.param("store pages before 2", marks=pytest.mark.exhaustive),
-        pytest.param("folder file *.parquet before 2", marks=pytest.mark.exhaustive),
-        pytest.param("folder write SERVICE before 2", marks=pytest.mark.exhaustive),
+        "folder append *.notes before 1",
+        "queue finish before 1",
+        pytest.param("store pages before 1", marks=pytest.mark.exhaustive),
+        pytest.param("folder file *.parquet before 1", marks=pytest.mark.exhaustive),
+        pytest.param("folder write SERVICE before 1", marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_service_whose_disk_is_full_refuses_answers_and_goes_on_when_there_is_room(
     tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    room = tmp_path / "room"
-    monkeypatch.setenv(ROOM, str(room))
+    full = tmp_path / "full"
+    monkeypatch.setenv(FULL, str(full))
     with hosts(2) as web, serving(tmp_path / "crawl", dies=f"full:{step}") as service:
         first = service.submit([web.url(0, "/p/first")])
         service.wait_for_ends(list(first))
+        full.touch()
         jobs = _submit_until_refused(service, web)
         refused = service.ask("/v1/urls", {"urls": [web.url(1, "/p/refused")]})
         assert refused.status == 503 and int(refused.headers["retry-after"]) > 0
         assert service.page(web.url(0, "/p/first")), "what is known is answered"
         not_ready = service.ask("/readyz")
         assert not_ready.status == 503, not_ready
-        room.touch()
+        full.unlink()
         ended = service.wait_for_ends(list(jobs))
         assert {each["page"]["code"] for each in ended.values()} == {200}
         _wait_until_ready(service)
