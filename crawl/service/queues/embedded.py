@@ -84,6 +84,9 @@ class EmbeddedQueue:
         self._patience = patience
         self._held: list[_Wish[object]] = []
         """What is tried again, oldest first. The writer's alone."""
+        self._is_full = False
+        """Whether the disk did not take what was written last: then the writer tries by itself, so
+        that it is known when there is room."""
         self._lock = Lock()
         self._reading = Lock()
         self._waiting = Waiting()
@@ -421,7 +424,7 @@ class EmbeddedQueue:
         while not is_last:
             group, is_last = self._gathered()
             # behind what is to be tried again
-            wishes, had_held, self._held = [*self._held, *group], bool(self._held), []
+            wishes, self._held = [*self._held, *group], []
             try:
                 self._write_group(wishes)
             except BaseException as error:
@@ -429,8 +432,10 @@ class EmbeddedQueue:
                     if not wish.future.done():
                         wish.future.set_exception(self._fault(error))
                 raise
-            if had_held and not self._held and self._patience is not None:
-                self._patience.is_over(self)
+            if self._is_full and not self._held and self._has_room():
+                self._is_full = False
+                if self._patience is not None:
+                    self._patience.is_over(self)
             if self._is_to_shrink:
                 self._is_to_shrink = False
                 with suppress(sqlite3.Error):  # the next wish says what is wrong
@@ -442,7 +447,7 @@ class EmbeddedQueue:
         something is to be tried again."""
         group: list[_Wish[object]] = []
         with suppress(Empty):
-            wish = self._wishes.get(timeout=_AGAIN_S if self._held else None)
+            wish = self._wishes.get(timeout=_AGAIN_S if self._is_full else None)
             while wish is not None:
                 group.append(wish)
                 if len(group) == _GROUP:
@@ -465,18 +470,28 @@ class EmbeddedQueue:
         fault = self._fault(error)
         # not what a bug is, or a damaged file
         may_pass = isinstance(error, sqlite3.OperationalError)
-        if wish.is_patient and may_pass and self._patience and not self._patience.has_given_up:
-            self._held.append(wish)
+        if may_pass and self._patience is not None:
+            self._is_full = True
             self._patience.waits(self, fault)
-        else:
-            wish.future.set_exception(fault)
+            if wish.is_patient and not self._patience.has_given_up:
+                self._held.append(wish)
+                return
+        wish.future.set_exception(fault)
+
+    def _has_room(self) -> bool:
+        """Whether something can be written now."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(f"PRAGMA user_version = {_LAYOUT}")  # as it is
+
+        return self._commit([_Wish(write, lambda: None)]) is None
 
     def _give_up_held(self, fault: StorageError) -> None:
         held, self._held = self._held, []
         for wish in held:
             if not wish.future.done():
                 wish.future.set_exception(fault)
-        if held and self._patience is not None:
+        if self._is_full and self._patience is not None:
             self._patience.is_over(self)
 
     def _shrink(self) -> None:

