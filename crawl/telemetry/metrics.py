@@ -182,7 +182,7 @@ SERVICE_STORE_ERRORS = _counter(
     "service_store_errors", "Requests to the metadata store that failed.", "operation"
 )
 SERVICE_STORE_FAILING = _gauge(
-    "service_store_failing_seconds", "For how long all work has waited for the metadata store."
+    "service_store_failing_seconds", "For how long work has waited for the store or the disk."
 )
 SERVICE_CHORES_FAILED = _counter(
     "service_chores_failed", "What is done now and then, and could not be.", "chore"
