@@ -6,7 +6,7 @@ goes to a further segment that is open beside the first; one more is opened wher
 What is known of a URL is so in segments whose names sort as its answers came.
 
 A segment that the disk does not take is left as it is, as by a service that was killed: its answers
-are in its journal. It is published as soon as there is room, and the next one is begun meanwhile.
+are in its journal. The next start publishes it, and another one is begun as soon as there is room.
 """
 
 from __future__ import annotations
@@ -45,8 +45,6 @@ MAX_OPEN = 4
 """Segments at a time. Where one more is needed, the first is published before its time."""
 _LOOK_S = 60.0
 """So often it is looked whether another process has died that had a segment."""
-_LEFT_AGAIN_S = 5.0
-"""After which a segment that the disk did not take is tried again."""
 
 _log = logging.getLogger(__name__)
 
@@ -94,9 +92,8 @@ class SegmentRoll:
         """Closed, and not published yet."""
         self._failed: dict[str, StorageError] = {}
         """Segments that the disk did not take: nothing more is done for them."""
-        self._left: dict[str, SegmentWriter | None] = {}
-        """Those of them that are to be published later, with who may still have files of theirs."""
-        self._left_at = 0.0
+        self._left: dict[str, SegmentWriter] = {}
+        """Those of them that the next start publishes, with who may still have files of theirs."""
         self._background = Background("service-segments")
 
     def recover(self, take: TakeRecovered = _nobody) -> None:
@@ -150,8 +147,7 @@ class SegmentRoll:
         with suppress(CrawlError, OSError):
             writer.abandon()
         self._left[writer.name] = writer
-        self._left_at = self._clock.monotonic() + _LEFT_AGAIN_S
-        _log.warning("%s; the segment %s is published later", error, writer.name)
+        _log.warning("%s; the segment %s is published by the next start", error, writer.name)
 
     def _leave_failed(self) -> None:
         """Leaves those that failed while they were written in the background."""
@@ -159,33 +155,10 @@ class SegmentRoll:
             if (error := self._failed.get(writer.name)) is not None:
                 self._leave(writer, error)
 
-    def _publish_left(self) -> None:
-        """Tries again to publish what the disk did not take."""
-        if not self._left or self._clock.monotonic() < self._left_at:
-            return
-        self._background.wait()  # what was to be done for them is passed over
-        self._drop_files()
-        names, self._left = list(self._left), {}
-        unfinished = set(unpublished(self._crawl_dir))
-        for name in names:
-            self._failed.pop(name, None)
-            try:
-                if name in unfinished:
-                    self._recover_one(name, _nobody)
-                else:  # the disk was full at the very end
-                    let_go_of_published(self._crawl_dir, self._config, self._clock)
-                    self._on_published(name)
-            except (StorageError, OSError) as error:
-                if not passes(error):
-                    raise
-                self._left[name] = None
-        self._left_at = self._clock.monotonic() + _LEFT_AGAIN_S
-
     def _drop_files(self) -> None:
         """Closes files of segments that are left, when nothing is done in the background."""
         for writer in self._left.values():
-            if writer is not None:
-                writer.drop_files()
+            writer.drop_files()
 
     def _do_later(self, name: str, work: Callable[[], None], held_bytes: int = 0, /) -> None:
         """Has work done for a segment in the background, unless that has failed by then."""
@@ -289,7 +262,6 @@ class SegmentRoll:
         for writer in [each for each in self._open if self._due_in_s(each) == 0.0]:
             self._open.remove(writer)
             self._publish(writer)
-        self._publish_left()
         self._look_for_left()
 
     def publish(self) -> None:
@@ -302,8 +274,6 @@ class SegmentRoll:
         take is left to the next service."""
         try:
             self._leave_failed()
-            self._left_at = self._clock.monotonic()  # at once, or never
-            self._publish_left()
             self.publish()
         finally:
             self._background.close()

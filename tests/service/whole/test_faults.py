@@ -79,6 +79,7 @@ def test_a_service_whose_disk_is_full_refuses_answers_and_goes_on_when_there_is_
         not_ready = service.ask("/readyz")
         assert not_ready.status == 503, not_ready
         full.unlink()
+        monkeypatch.delenv(FULL)
         ended = service.wait_for_ends(list(jobs))
         assert {each["page"]["code"] for each in ended.values()} == {200}
         _wait_until_ready(service)
@@ -87,6 +88,8 @@ def test_a_service_whose_disk_is_full_refuses_answers_and_goes_on_when_there_is_
         assert service.stop() == 0, service.said()
         assert "Traceback" not in service.said()
     assert not [each for each in web.pages() if each.path == "/p/refused"]
+    with serving(tmp_path / "crawl") as service:  # publishes what was left
+        assert service.stop() == 0
     segments = CrawlDir(str(tmp_path / "crawl")).segments
     assert not segments.open_of_service(), "all of them are published"
     stored = {url for each in segments.generated() for url in _urls_of(each)}
