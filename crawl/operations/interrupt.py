@@ -1,11 +1,16 @@
-"""Ctrl-C and SIGTERM for a job that can end in good order: the first asks, the second ends."""
+"""Ctrl-C, SIGTERM and SIGHUP for a job that can end in good order: the first asks, the second ends.
+
+A terminal that is closed sends SIGHUP, and nobody reads what is printed from then on. It may come
+twice, from the shell and from the system, so it asks and never ends at once. Where it is ignored
+when the command starts, as under `nohup`, it stays so.
+"""
 
 from __future__ import annotations
 
 import signal
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 from crawl.errors import CrawlError
@@ -25,24 +30,30 @@ def stop_on_signal(
     the main thread can hear signals: in any other, nothing is changed."""
     signals = 0
 
+    def tell(line: str) -> None:
+        with suppress(OSError):  # the terminal may be gone
+            notice(f"{what}: {line}")
+
     def stop() -> None:
-        notice(f"{what}: stopping gracefully; interrupt again to stop at once")
+        tell("stopping gracefully; interrupt again to stop at once")
         try:
             request_stop()
         except CrawlError as error:
-            notice(f"{what}: cannot be stopped gracefully: {error}")
+            tell(f"cannot be stopped gracefully: {error}")
 
     # not in the handler: whoever is interrupted may hold what printing and writing need
     stopping = threading.Thread(target=stop, name="interrupt", daemon=True)
 
-    def on_signal(_: int, __: FrameType | None) -> None:
+    def on_signal(number: int, _: FrameType | None) -> None:
         nonlocal signals
+        if signals and number == signal.SIGHUP:
+            return
         signals += 1
         if signals > 1:
             raise KeyboardInterrupt
         stopping.start()
 
-    with _handled(on_signal, signal.SIGINT, signal.SIGTERM):
+    with _handled(on_signal, *_asking()):
         try:
             yield lambda: signals > 0
         finally:
@@ -50,6 +61,13 @@ def stop_on_signal(
             # ends just now, it would hit whoever prints its result
             if signals == 1:
                 stopping.join()
+
+
+def _asking() -> list[signal.Signals]:
+    asking = [signal.SIGINT, signal.SIGTERM]
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+        asking.append(signal.SIGHUP)
+    return asking
 
 
 @contextmanager

@@ -6,13 +6,16 @@ from pathlib import Path
 
 from crawl.clock import Clock
 from crawl.config import Config
-from crawl.errors import UsageError
+from crawl.errors import StorageError, UsageError
 from crawl.service.settings import FOLDER, STORE
 from crawl.service.stores.opening import open_store
 from crawl.service.stores.store import Store
 from crawl.storage.crawl_dir import CrawlDir
 
+QUEUE_FILE = "queue.sqlite"
 _PAGES = "pages"
+_STORE_FILE = "data.mdb"
+"""Of the embedded store."""
 
 
 def folder_of(crawl_dir: CrawlDir, config: Config) -> Path:
@@ -37,6 +40,21 @@ def open_store_of(crawl_dir: CrawlDir, config: Config, clock: Clock) -> Store:
     """The metadata store, which several processes may have open."""
     named: str = config[STORE]
     return open_store(named or f"lmdb:{folder_of(crawl_dir, config) / _PAGES}", clock)
+
+
+def places_of(crawl_dir: CrawlDir, config: Config) -> tuple[list[Path], list[Path]]:
+    """The folders and the files that an open service relies on: those of this machine."""
+    folder = folder_of(crawl_dir, config)
+    folders = [folder]
+    if crawl_dir.folder.is_local():
+        folders.insert(0, Path(crawl_dir.folder.path("service")).parent)
+    for each in folders:
+        try:
+            each.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StorageError(f"{each}: {error.strerror}") from error
+    files = (folder / QUEUE_FILE, folder / _PAGES / _STORE_FILE)
+    return folders, [each for each in files if each.exists()]
 
 
 def is_store_embedded(config: Config) -> bool:

@@ -56,8 +56,16 @@ from crawl.service.intake.ids import JobIds
 from crawl.service.intake.intake import Intake
 from crawl.service.intake.throughput import Throughput
 from crawl.service.live_search import LiveSearch
+from crawl.service.open_places import OpenPlaces, PlaceLost
 from crawl.service.pages import Pages
-from crawl.service.place import folder_of, is_store_embedded, open_store_of
+from crawl.service.patience import Patience
+from crawl.service.place import (
+    QUEUE_FILE,
+    folder_of,
+    is_store_embedded,
+    open_store_of,
+    places_of,
+)
 from crawl.service.queues.embedded import EmbeddedQueue
 from crawl.service.queues.queue import Queue
 from crawl.service.segments.roll import SegmentRoll
@@ -121,17 +129,21 @@ class Service:
 
     def _open_queue(self) -> Queue:
         """Where what was taken on waits."""
-        queue = EmbeddedQueue(self.folder / "queue.sqlite")
+        queue = EmbeddedQueue(self.folder / QUEUE_FILE, self.waits)
         self._shrink_queue = queue.shrink
         return queue
 
     def _open_intake(self) -> None:
         """What decides on wishes, and what it asks."""
         crawl_dir, config, clock, stack = self.crawl_dir, self.config, self.clock, self._stack
+        self.waits = Patience(clock)
         self.queue = self._open_queue()
         stack.callback(self.queue.close)
-        self.store = PatientStore(open_store_of(crawl_dir, config, clock), clock, self.counters)
+        store = open_store_of(crawl_dir, config, clock)
+        self.store = PatientStore(store, clock, self.counters, waits=self.waits)
         stack.callback(self.store.close)
+        self._places = OpenPlaces(*places_of(crawl_dir, config))
+        stack.callback(self._places.close)
         self.pages = Pages(self.store, self.counters)
         self.answers = Answers(self.store, clock, config[settings.ANSWERS_KEPT])
         self.waiters = Waiters()
@@ -150,12 +162,28 @@ class Service:
             throughput,
             self.counters,
             on_queued=self._on_queued,
+            require_storing=self._require_storing,
         )
         self.crawls = SiteCrawls(
             Ledger(self.store, clock),
             *(self.intake, admission, self.queue, ids, clock),
             keep_s=config[settings.ANSWERS_KEPT],
         )
+
+    def _require_storing(self) -> None:
+        """Raises what keeps new work from being stored, or finished, now."""
+        self.require_running()
+        self._require_place()
+        if not self.waits.is_mine:
+            self.waits.require_nobody_waits()
+
+    def _require_place(self) -> None:
+        """Raises PlaceLost where the folder is no longer where it was; then the service ends."""
+        try:
+            self._places.require()
+        except PlaceLost as lost:
+            self._fault = self._fault or lost
+            raise
 
     def _on_queued(self) -> None:
         """There is something to be claimed, or room for it."""
@@ -178,6 +206,7 @@ class Service:
         self._watch = FetchWatch(
             *(self.crawl_dir, config, clock, self._lane, gate, self.counters),
             on_taken_back=lambda: self._dispatcher.taken_back(),
+            require_place=self._require_place,
         )
         self._stack.callback(self._watch.close)
         self._dispatcher = Dispatcher(
@@ -191,6 +220,7 @@ class Service:
             interval_s=int(config[DB_FETCH_INTERVAL_DEFAULT]),
             gate=gate,
             has_come=self.crawls.has_come,
+            is_held_up=lambda: self.waits.is_waiting,
         )
 
     def _open_finishing(self, further_listeners: Callable[[Store], Sequence[Listener]]) -> None:
@@ -211,6 +241,8 @@ class Service:
         self._roll = SegmentRoll(
             *(crawl_dir, config, clock, further.parse_table, self._published),
             is_shared=not self.has_own_queue,
+            patience=self.waits,
+            require_place=self._require_place,
         )
         parser = RecordParser(
             *(self._sandbox, self.queue, self.crawls),
@@ -356,6 +388,7 @@ class Service:
     def check(self) -> None:
         """Raises what keeps it from working."""
         self.require_running()
+        self._require_place()
         self.store.check()
         self.queue.count()
 

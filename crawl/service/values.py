@@ -166,6 +166,9 @@ class Page(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
     content_type: str = ""
     size: int = 0
     """Bytes of the body, as far as it was fetched."""
+    truncated: str = ""
+    """Why the body is not whole, and so what is said of its content: `length`, where it is longer
+    than `http.content.limit`, or `time`; empty for a whole one."""
     signature: str = ""
     """Of the content, in hexadecimal digits."""
     etag: str = ""

@@ -137,7 +137,12 @@ SERVICE_READY = _gauge("service_ready", "1 while it can do what it is there for,
 SERVICE_JOBS = _counter("service_jobs", "Submitted URLs by what became of them.", "state")
 SERVICE_REFUSALS = _counter(
     "service_refusals",
-    "URLs that were not taken on, or not fetched; busy and host_busy are overload.",
+    "Jobs that were not taken on, or not fetched, each once; busy and host_busy are overload.",
+    "reason",
+)
+SERVICE_RETURNED = _counter(
+    "service_returned",
+    "URLs that the fetcher gave back unasked; their jobs are tried again, left or refused.",
     "reason",
 )
 SERVICE_TRIED_AGAIN = _counter("service_tried_again", "Requests that are to be sent once more.")
@@ -177,7 +182,7 @@ SERVICE_STORE_ERRORS = _counter(
     "service_store_errors", "Requests to the metadata store that failed.", "operation"
 )
 SERVICE_STORE_FAILING = _gauge(
-    "service_store_failing_seconds", "For how long all work has waited for the metadata store."
+    "service_store_failing_seconds", "For how long work has waited for the store or the disk."
 )
 SERVICE_CHORES_FAILED = _counter(
     "service_chores_failed", "What is done now and then, and could not be.", "chore"

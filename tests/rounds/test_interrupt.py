@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import _thread
+import errno
 import signal
 import threading
 import time
@@ -32,6 +33,36 @@ def test_the_first_signal_asks_and_the_second_ends(
     assert times == [1]
     message = "fetch: stopping gracefully; interrupt again to stop at once\n"
     assert capsys.readouterr().err == message
+
+
+def test_a_terminal_that_is_closed_asks_and_never_ends() -> None:
+    """Its system and its shell may both say so, and nobody reads what is printed then."""
+    times: list[int] = []
+    asked = threading.Event()
+
+    def ask() -> None:
+        times.append(1)
+        asked.set()
+
+    def nobody_reads(_: str) -> None:
+        raise OSError(errno.EIO, "input/output error")
+
+    with stop_on_signal(ask, "serve", nobody_reads) as interrupted:
+        signal.raise_signal(signal.SIGHUP)
+        assert asked.wait(60)
+        signal.raise_signal(signal.SIGHUP)
+        assert interrupted()
+    assert times == [1]
+
+
+def test_one_that_is_to_outlive_its_terminal_does() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with stop_on_signal(lambda: None, "serve", remark) as interrupted:
+            signal.raise_signal(signal.SIGHUP)
+            assert not interrupted()
+    finally:
+        signal.signal(signal.SIGHUP, before)
 
 
 def test_the_holder_of_a_lock_that_asking_needs_may_be_interrupted() -> None:
@@ -71,10 +102,11 @@ def test_a_request_to_stop_that_fails_is_reported(capsys: pytest.CaptureFixture[
 
 
 def test_the_handlers_come_back() -> None:
-    numbers = (signal.SIGINT, signal.SIGTERM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.getsignal(number) for number in numbers]
     with sigterm_interrupts(), stop_on_signal(lambda: None, "fetch", remark):
-        assert [signal.getsignal(number) for number in numbers] != before
+        for number, handler in zip(numbers, before, strict=True):
+            assert signal.getsignal(number) is not handler
     assert [signal.getsignal(number) for number in numbers] == before
 
 

@@ -166,7 +166,7 @@ def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @pytest.mark.slow(seconds=20)
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_in_good_order(ending: signal.Signals, tmp_path: Path) -> None:
     with started(tmp_path / "web") as (process, address):
         assert address.startswith(f"http://{LOOPBACK}:")

@@ -3,10 +3,11 @@ because they are sorted by bucket at the end."""
 
 from __future__ import annotations
 
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 
 import pyarrow as pa
 
+from crawl.errors import StorageError
 from crawl.model.tables import CONTENT
 from crawl.model.tables import PARSE_DATA as DATA_TABLE
 from crawl.model.tables import PARSE_TEXT as TEXT_TABLE
@@ -51,6 +52,12 @@ class ChunkFiles:
             )
             self._open[part] = name, self._stack.enter_context(opened)
         self._open[part][1].write(rows)
+
+    def abandon(self) -> None:
+        """Closes what is open, wherever that gets: nobody names it."""
+        self._gathered = {}
+        with suppress(StorageError, OSError):
+            self._stack.close()
 
     def finish(self) -> dict[str, Piece]:
         """Writes the rest; returns the files by segment part."""

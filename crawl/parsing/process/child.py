@@ -40,7 +40,9 @@ them every 700 is in vain."""
 def main(progress: int) -> None:
     """Serves until the parent is gone; `progress` is the descriptor of the shared memory."""
     requests, replies = _private_pipes()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles interrupts
+    # the parent handles interrupts, and terminals that are closed
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     signal.signal(signal.SIGALRM, signal.SIG_DFL)  # ends the process, whatever it is doing
     signal.pthread_sigmask(signal.SIG_UNBLOCK, [signal.SIGALRM])
     logging.disable(logging.CRITICAL)

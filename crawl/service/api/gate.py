@@ -104,7 +104,7 @@ class Gate:
             except HTTPException:
                 raise
             except Exception as error:
-                return self.refuse(request, _refusal_of(error, request))
+                return self.refuse(request, _refusal_of(error, request, self.log))
             finally:
                 self.room.give_back(request.scope.pop(_BODY_SIZE, 0))
 
@@ -215,7 +215,7 @@ def _head_of(request: Request) -> RequestHead:
     )
 
 
-def _refusal_of(error: Exception, request: Request) -> Refused:
+def _refusal_of(error: Exception, request: Request, log: RefusalLog) -> Refused:
     """What is told of an error. What went wrong in the service itself is its operator's business:
     the log has it, with the places on its disk."""
     if isinstance(error, Refused):
@@ -223,7 +223,7 @@ def _refusal_of(error: Exception, request: Request) -> Refused:
     if isinstance(error, UsageError):
         return Refused(400, "bad_request", str(error))
     if isinstance(error, StorageError):
-        _log.error("%s", error)
+        log.tell_fault(str(error))
         message = "the service cannot store or read at the moment; its log has more"
         return Refused(503, "storage_unavailable", message)
     if isinstance(error, CrawlError):

@@ -27,6 +27,7 @@ from crawl.telemetry.metrics import (
     SERVICE_PUBLISHED,
     SERVICE_READY,
     SERVICE_REFUSALS,
+    SERVICE_RETURNED,
     SERVICE_SEARCH_BEHIND,
     SERVICE_SEGMENT_AGE,
     SERVICE_SEGMENTS,
@@ -51,7 +52,7 @@ _BY_LABEL = {
     "submitted": (SERVICE_JOBS, "state", "submitted_"),
     "ended": (SERVICE_JOBS, "state", "ended_"),
     "refused": (SERVICE_REFUSALS, "reason", ""),
-    "returned": (SERVICE_REFUSALS, "reason", ""),
+    "returned": (SERVICE_RETURNED, "reason", ""),
     "api_errors": (SERVICE_API_ERRORS, "code", ""),
     "store_errors": (SERVICE_STORE_ERRORS, "operation", ""),
     "chores_failed": (SERVICE_CHORES_FAILED, "chore", ""),
@@ -121,7 +122,6 @@ def _count(meter: Meter, counters: dict[str, int]) -> None:
         kind, _, rest = name.partition(".")
         if kind in _BY_LABEL and rest:
             metric, label, before = _BY_LABEL[kind]
-            # a reason may be counted where a URL comes in and where it is given back
             place = metric, label, before + rest
             totals[place] = totals.get(place, 0) + count
     for (metric, label, value), total in totals.items():

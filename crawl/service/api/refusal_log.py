@@ -12,6 +12,7 @@ from crawl.printable import printable
 _log = logging.getLogger(__name__)
 _EVERY_S: Final = 1.0
 _LONGEST: Final = 200
+_FAULT: Final = " fault"
 
 
 class RefusalLog:
@@ -22,6 +23,14 @@ class RefusalLog:
         self._clock = clock
         self._told_at: dict[str, float] = {}
         self._left_out = Counters()
+
+    def tell_fault(self, fault: str) -> None:
+        """Tells what went wrong in the service itself, such as a full disk, on which the log may
+        be as well."""
+        now = self._clock.monotonic()
+        if now - self._told_at.get(_FAULT, -_EVERY_S) >= _EVERY_S:
+            self._told_at[_FAULT] = now
+            _log.error("%s", fault)
 
     def tell(self, code: str, client: str, method: str, path: str) -> None:
         """Codes are ours and few; all else is the sender's, and made safe to look at."""

@@ -55,6 +55,8 @@ class Page(msgspec.Struct, frozen=True, kw_only=True):
     fetched_ms: int | None = None
     """When it was last asked for; milliseconds since 1970."""
     content_type: str | None = None
+    truncated: str | None = None
+    """Why its body is not whole, and so what is said of it: `length` or `time`."""
     title: str | None = None
     description: str | None = None
     canonical: str | None = None

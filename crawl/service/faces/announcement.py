@@ -48,15 +48,22 @@ def announced(folder: Path, address: str) -> Iterator[None]:
     try:
         yield
     finally:
-        with suppress(OSError):
-            file.unlink()
+        found = _found(folder)
+        # not that of another service, where the folder has been replaced
+        if found is not None and found.process == os.getpid():
+            with suppress(OSError):
+                file.unlink()
 
 
 def announcement_of(folder: Path) -> Announcement | None:
     """The service that has the queue of this folder; None where it says nothing of itself."""
+    found = _found(folder)
+    return found if found is not None and found.process == owner_of(folder / _LOCK) else None
+
+
+def _found(folder: Path) -> Announcement | None:
     try:
         with (folder / _FILE).open("rb") as opened:
-            found = msgspec.json.decode(opened.read(_LARGEST), type=Announcement)
+            return msgspec.json.decode(opened.read(_LARGEST), type=Announcement)
     except (OSError, msgspec.DecodeError):
         return None
-    return found if found.process == owner_of(folder / _LOCK) else None

@@ -42,6 +42,7 @@ class Dispatcher:
         interval_s: int,
         gate: SendGate,
         has_come: Callable[[Job], bool],
+        is_held_up: Callable[[], bool] = lambda: False,
     ) -> None:
         self._queue = queue
         self._lane = lane
@@ -55,6 +56,8 @@ class Dispatcher:
         """Hosts whose jobs are met although a batch fetch has their servers: none of them is
         claimed until it has ended."""
         self._is_taken_back = False
+        self._is_held_up = is_held_up
+        """Whether what comes cannot be stored at the moment: nothing more is asked for then."""
         self._has_come = has_come
         """Whether the URL of a site crawl's job was fetched in that crawl."""
         self._on_known = on_known
@@ -96,7 +99,7 @@ class Dispatcher:
             self._is_taken_back = False
             self._held.clear()
         room = self._lane.room()
-        if room <= 0 or not self._gate.is_open:
+        if room <= 0 or not self._gate.is_open or self._is_held_up():
             return ()
         now_ms, per_host = self._clock.now_ms(), self._lane.max_per_host
         if not self._held:
@@ -138,8 +141,8 @@ class Dispatcher:
     def _datum(self, job: Job, page: Page | None) -> CrawlDatum:
         """The record with which a URL is asked for. What did not change need not be sent again,
         unless a site is crawled: its pages are wanted as they are, with their links."""
-        lacks_markdown = page is not None and _lacks_markdown(page, job)
-        is_wanted_whole = bool(job.wish.crawl) or lacks_markdown
+        is_lacking = page is not None and bool(page.truncated or _lacks_markdown(page, job))
+        is_wanted_whole = bool(job.wish.crawl) or is_lacking
         metadata = {}
         modified_ms = 0
         if page is not None and page.is_page and page.segment and not is_wanted_whole:

@@ -83,7 +83,10 @@ class FetchWatch:
         gate: SendGate,
         counters: Counters,
         on_taken_back: Callable[[], None],
+        require_place: Callable[[], None] = lambda: None,
     ) -> None:
+        """`require_place` raises StorageError where the crawl's folder is no longer where it was:
+        which fetch is at work there cannot be seen then."""
         self._crawl_dir = crawl_dir
         self._config = config
         self._clock = clock
@@ -91,6 +94,7 @@ class FetchWatch:
         self._gate = gate
         self._counters = counters
         self._on_taken_back = on_taken_back
+        self._require_place = require_place
         self._stack = ExitStack()
         self._place: ServingPlace | None = None
         self._usual_s = Politeness.of(config).usual.delay_s
@@ -120,8 +124,13 @@ class FetchWatch:
     def close(self) -> None:
         """Notes what servers are owed, when nothing is sent any more."""
         with self._stack:
-            if self._place is not None:
+            if self._place is None:
+                return
+            try:
+                self._require_place()
                 self._place.keep_pauses(self._pauses(lambda key: True))
+            except StorageError as error:
+                _log.warning("what servers are owed is not noted for later fetches: %s", error)
 
     def run(self) -> None:
         """Looks until it is stopped. A store that fails ends the lease, and so all requests,
@@ -140,6 +149,7 @@ class FetchWatch:
 
     def look(self) -> None:
         """Looks for a fetch, and does what is to be done."""
+        self._require_place()
         began = self._clock.monotonic()
         owner = self._owner()
         now = self._fetch

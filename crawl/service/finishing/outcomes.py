@@ -10,7 +10,8 @@
 
 | given back by the engine because …                         | next |
 |------------------------------------------------------------|------|
-| the server was given up or rests, its robots.txt is not there | again, or refused at the last |
+| the server was given up or rests                           | again, after the pause, or refused |
+| its robots.txt cannot be had now                           | refused: not asked for minutes |
 | robots.txt asks for pauses that are too long               | refused |
 | the service ends, or is no longer the owner of the domain  | left to who comes next |
 | a batch fetch of the crawl has the server                  | left until that has ended |
@@ -72,7 +73,9 @@ _FOR_THE_NEXT_OWNER = frozenset(
         *("ended", "interrupted"),
     )
 )
-_FOR_GOOD = frozenset(("crawl_delay_too_long", "too_large_to_carry"))
+_FOR_GOOD = frozenset(("crawl_delay_too_long", "too_large_to_carry", "robots_deferred"))
+"""A robots.txt that cannot be had is not asked for again for minutes: until then each further try
+would be refused by the fetcher itself, and whoever waits is better told now."""
 
 
 def after_answer(

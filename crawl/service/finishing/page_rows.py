@@ -122,6 +122,7 @@ def page_of_record(
         redirect=redirect,
         content_type=metadata.get(CONTENT_TYPE_KEY, ""),
         size=0 if record.content is None else len(record.content.body),
+        truncated="" if record.content is None else record.content.truncated,
         signature=signature,
         etag=metadata.get(ETAG_KEY, ""),
         last_modified=metadata.get(LAST_MODIFIED_KEY, ""),

@@ -57,7 +57,10 @@ class Intake:
         throughput: Throughput,
         counters: Counters,
         on_queued: Callable[[], None],
+        require_storing: Callable[[], None] = lambda: None,
     ) -> None:
+        """`require_storing` raises StorageError where what is put into the queue would not be kept,
+        or could not be finished now."""
         self._admission = admission
         self._pages = pages
         self._queue = queue
@@ -67,6 +70,7 @@ class Intake:
         self._throughput = throughput
         self._counters = counters
         self._on_queued = on_queued
+        self._require_storing = require_storing
         self._lock = Lock()
         """Of two wishes for a URL that come at once, one is the second."""
 
@@ -82,9 +86,12 @@ class Intake:
         known = dict(zip(urls, self._pages.resolve(urls), strict=True))
         with self._lock:
             submitted, entries = self._decide(wishes, checked, known, urls)
+            if entries:
+                self._require_storing()
             stored = self._queue.put(entries) if entries else None
         if stored is not None:
             stored.result()
+            self._require_storing()  # it may have been written into a folder that is gone
             self._on_queued()
         for each in submitted:
             self._counters[f"submitted.{each.state}"] += 1

@@ -24,7 +24,7 @@ from crawl.telemetry.metrics import (
     SERVICE_CLAIMED,
     SERVICE_HOSTS_RETIRED,
     SERVICE_IN_LANE,
-    SERVICE_REFUSALS,
+    SERVICE_RETURNED,
     SERVICE_WAITING,
 )
 from crawl.telemetry.prometheus import exposition
@@ -95,8 +95,8 @@ class ServedFetch:
             kind, _, reason = name.partition(".")
             if kind in ("returned", "withheld"):
                 labels = {"reason": reason if kind == "returned" else name}
-                known = meter.value(SERVICE_REFUSALS, **labels) or 0.0
-                meter.add(SERVICE_REFUSALS, count - known, **labels)
+                known = meter.value(SERVICE_RETURNED, **labels) or 0.0
+                meter.add(SERVICE_RETURNED, count - known, **labels)
         retired = figures.get("hosts_retired", 0)
         meter.add(SERVICE_HOSTS_RETIRED, retired - (meter.value(SERVICE_HOSTS_RETIRED) or 0.0))
         return Response(exposition(meter, "fetch"), media_type="text/plain; version=0.0.4")

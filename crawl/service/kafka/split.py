@@ -106,6 +106,7 @@ class _KafkaRole(Service):
 
     def check(self) -> None:
         self.require_running()
+        self._require_place()
         self.store.check()
         self._patient.check()
 

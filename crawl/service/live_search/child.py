@@ -11,12 +11,15 @@ import os
 import pickle
 import select
 import signal
+import sys
 from pathlib import Path
 from typing import IO
 
 from crawl.clock import SystemClock
+from crawl.errors import CrawlError
 from crawl.parsing.process.messages import PeerGone, receive, send, unpack_table
 from crawl.service.live_search.writing import LiveIndex
+from crawl.service.open_places import require_place
 from crawl.storage.crawl_dir import CrawlDir
 
 _NICENESS = 15
@@ -32,11 +35,14 @@ def main() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what a library prints is no reply
     try:
-        address, folder, characters, every_s = pickle.loads(receive(requests)[0])
+        address, folder, characters, every_s, place = pickle.loads(receive(requests)[0])
+        require_place(Path(folder), place)  # it may have been replaced while this was loaded
         index = LiveIndex(CrawlDir(address), Path(folder), characters)
         _serve(index, requests, replies, every_s)
     except PeerGone:
         return
+    except CrawlError as error:  # a full disk, say: another is started, and reads what is missing
+        sys.exit(f"what is searched live cannot be written: {error}")
 
 
 def _serve(index: LiveIndex, requests: IO[bytes], replies: IO[bytes], every_s: float) -> None:

@@ -23,6 +23,7 @@ from crawl.parsing.document import ParsedBatch
 from crawl.parsing.process.messages import PeerGone, pack_table, receive, send
 from crawl.search.settings import SEARCH_STORED_CHARACTERS
 from crawl.service.live_search.child import ADD, MISS, READ, REMOVE
+from crawl.service.open_places import place_of
 from crawl.service.settings import SEARCH_SECONDS
 from crawl.storage.crawl_dir import CrawlDir
 
@@ -59,6 +60,7 @@ class SearchFeed:
             (
                 *(crawl_dir.address, str(folder)),
                 *(config[SEARCH_STORED_CHARACTERS], config[SEARCH_SECONDS]),
+                place_of(folder),
             )
         )
         self._clock = clock

@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from crawl.errors import StorageError
 from crawl.search.writer import EmbeddedIndexWriter
+from crawl.service.open_places import OpenPlaces
 from crawl.storage.crawl_dir import CrawlDir
 from crawl.storage.parquet import each_group, open_table
 from crawl.storage.segments import PARSE_DATA, PARSE_TEXT, SERVICE_END, Segment
@@ -32,6 +33,7 @@ class LiveIndex:
 
     def __init__(self, crawl_dir: CrawlDir, folder: Path, stored_characters: int) -> None:
         self._crawl_dir = crawl_dir
+        self._place = OpenPlaces([folder], [])
         self._note = folder / _NOTE
         self._writer = EmbeddedIndexWriter(str(folder / FOLDER), _HEAP_BYTES, stored_characters)
         self._newest_ms, self._missing = self._noted()
@@ -74,7 +76,9 @@ class LiveIndex:
         self._missing -= missing  # gone, as `crawl gc` deletes segments
 
     def commit(self) -> None:
-        """Makes visible what was added, and last."""
+        """Makes visible what was added, and last. Not in a folder that has taken the place of the
+        service's: another writes there."""
+        self._place.require()
         if self.uncommitted:
             self._writer.commit()
             self.uncommitted = 0
@@ -84,6 +88,7 @@ class LiveIndex:
     def close(self) -> None:
         self.commit()
         self._writer.close()
+        self._place.close()
 
     def _add(self, row: Mapping[str, Any], text: Mapping[str, Any]) -> None:
         fetched_ms = round(row["fetch_time"].timestamp() * 1000)

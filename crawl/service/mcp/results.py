@@ -26,6 +26,7 @@ _SUMMARY = (
     "type",
     "published",
     "content_type",
+    "truncated",
 )
 _MAX_DESCRIPTION = 500
 

@@ -3,6 +3,9 @@
 One thread writes. It takes all that was asked for meanwhile into one transaction, so that any
 number of submitters share a wait for the disk (WAL, synchronous=FULL). What is claimed is known in
 memory alone: after a death all that is not finished is there to be claimed again.
+
+Where the disk takes nothing, submitters are told so at once. What patient threads want written
+(crawl/service/patience.py) is kept in its order, and tried again until there is room.
 """
 
 from __future__ import annotations
@@ -18,6 +21,7 @@ from threading import Lock, Thread
 from typing import Generic, TypeVar
 
 from crawl.errors import StorageError
+from crawl.service.patience import Patience
 from crawl.service.queues.owner_lock import OwnerLock
 from crawl.service.queues.queue import Entry, QueueCount
 from crawl.service.queues.waiting import Limits, Waiting
@@ -42,6 +46,8 @@ _WAL_BYTES = 16 << 20
 _FREE_PAGES_KEPT = 4096
 _PAGES_FREED = 512
 """At a time, which takes about 15 ms: others wait for it."""
+_AGAIN_S = 0.5
+"""After which what the disk did not take is tried again."""
 _VARIABLES = 500
 """Values in a statement; SQLite may have been built to take 999."""
 
@@ -60,6 +66,8 @@ class _Wish(Generic[_Result]):
     ) -> None:
         self.write = write
         self._settle = settle
+        self.is_patient = False
+        """Whether it is kept where the disk does not take it."""
         self.future: Future[_Result] = Future()
         # nobody can cancel it: it is done all the same
         self.future.set_running_or_notify_cancel()
@@ -71,8 +79,14 @@ class _Wish(Generic[_Result]):
 class EmbeddedQueue:
     """A queue in a file, which is made where there is none."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, patience: Patience | None = None) -> None:
         self._path = path
+        self._patience = patience
+        self._held: list[_Wish[object]] = []
+        """What is tried again, oldest first. The writer's alone."""
+        self._is_full = False
+        """Whether the disk did not take what was written last: then the writer tries by itself, so
+        that it is known when there is room."""
         self._lock = Lock()
         self._reading = Lock()
         self._waiting = Waiting()
@@ -377,6 +391,7 @@ class EmbeddedQueue:
                     self._waiting.add(number, priority, key, 0)
 
     def _wish(self, wish: _Wish[_Result]) -> Future[_Result]:
+        wish.is_patient = self._patience is not None and self._patience.is_mine
         with self._lock:
             self._check_open()
             self._wishes.put(wish)  # type: ignore[arg-type]
@@ -397,6 +412,7 @@ class EmbeddedQueue:
             with self._lock:
                 self._fault_of_writer = error
             fault = StorageError(f"the queue {self._path}: {error}")
+            self._give_up_held(fault)
             with suppress(Empty):
                 while True:
                     wish = self._wishes.get_nowait()
@@ -404,36 +420,79 @@ class EmbeddedQueue:
                         wish.future.set_exception(fault)
 
     def _write_all(self) -> None:
-        while (first := self._wishes.get()) is not None:
-            group, is_last = [first], False
-            with suppress(Empty):
-                while len(group) < _GROUP and not is_last:
-                    other = self._wishes.get_nowait()
-                    if other is None:
-                        is_last = True
-                    else:
-                        group.append(other)
+        is_last = False
+        while not is_last:
+            group, is_last = self._gathered()
+            # behind what is to be tried again
+            wishes, self._held = [*self._held, *group], []
             try:
-                self._write_group(group)
+                self._write_group(wishes)
             except BaseException as error:
-                for wish in group:
+                for wish in wishes:
                     if not wish.future.done():
                         wish.future.set_exception(self._fault(error))
                 raise
+            if self._is_full and not self._held and self._has_room():
+                self._is_full = False
+                if self._patience is not None:
+                    self._patience.is_over(self)
             if self._is_to_shrink:
                 self._is_to_shrink = False
                 with suppress(sqlite3.Error):  # the next wish says what is wrong
                     self._shrink()
-            if is_last:
-                return
+        self._give_up_held(StorageError(f"the queue {self._path} was closed before it was stored"))
+
+    def _gathered(self) -> tuple[list[_Wish[object]], bool]:
+        """What is to be written next, and whether it is the last. Nothing, after a while, where
+        something is to be tried again."""
+        group: list[_Wish[object]] = []
+        with suppress(Empty):
+            wish = self._wishes.get(timeout=_AGAIN_S if self._is_full else None)
+            while wish is not None:
+                group.append(wish)
+                if len(group) == _GROUP:
+                    return group, False
+                wish = self._wishes.get_nowait()
+            return group, True
+        return group, False
 
     def _write_group(self, group: Sequence[_Wish[object]]) -> None:
-        if self._commit(group) is not None:
+        """Writes them; keeps what the disk does not take now and may take later."""
+        if group and self._commit(group) is not None:
             # one may have been what the others failed by
             for wish in group:
-                error = self._commit([wish])
-                if error is not None:
-                    wish.future.set_exception(self._fault(error))
+                if self._held and wish.is_patient:  # in their order
+                    self._held.append(wish)
+                elif (error := self._commit([wish])) is not None:
+                    self._take_fault(wish, error)
+
+    def _take_fault(self, wish: _Wish[object], error: Exception) -> None:
+        fault = self._fault(error)
+        # not what a bug is, or a damaged file
+        may_pass = isinstance(error, sqlite3.OperationalError)
+        if may_pass and self._patience is not None:
+            self._is_full = True
+            self._patience.waits(self, fault)
+            if wish.is_patient and not self._patience.has_given_up:
+                self._held.append(wish)
+                return
+        wish.future.set_exception(fault)
+
+    def _has_room(self) -> bool:
+        """Whether something can be written now."""
+
+        def write(connection: sqlite3.Connection) -> None:
+            connection.execute(f"PRAGMA user_version = {_LAYOUT}")  # as it is
+
+        return self._commit([_Wish(write, lambda: None)]) is None
+
+    def _give_up_held(self, fault: StorageError) -> None:
+        held, self._held = self._held, []
+        for wish in held:
+            if not wish.future.done():
+                wish.future.set_exception(fault)
+        if self._is_full and self._patience is not None:
+            self._patience.is_over(self)
 
     def _shrink(self) -> None:
         (free,) = self._writer.execute("PRAGMA freelist_count").fetchone()

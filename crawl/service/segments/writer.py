@@ -98,13 +98,15 @@ class SegmentWriter:
         self._before_parse = before_parse
         self._parse = parse
         self._stack = ExitStack()
-        segment = crawl_dir.segments.segment(name)
-        self._lock: Lock = self._stack.enter_context(self._holding(segment))
-        self._segment = segment.held_by(self._lock)
-        folder = self._segment.folder
-        folder.write(SERVICE, b"")
-        self._log = ChunkLog(folder, _PART)
-        self._log.claim(clock.now_ms())
+        with ExitStack() as stack:
+            segment = crawl_dir.segments.segment(name)
+            self._lock: Lock = stack.enter_context(self._holding(segment))
+            self._segment = segment.held_by(self._lock)
+            folder = self._segment.folder
+            folder.write(SERVICE, b"")
+            self._log = ChunkLog(folder, _PART)
+            self._log.claim(clock.now_ms())
+            self._stack = stack.pop_all()
         self._journal_files = Journal(folder, _PART, self._log.token)
         self._journal = self._journal_files.begin(Counters())
         self._files = ChunkFiles(folder, _PART, buckets)
@@ -193,8 +195,12 @@ class SegmentWriter:
 
     def abandon(self) -> None:
         """Lets go of it as it is, for the next start to publish."""
-        self._journal.end()
-        self._stack.close()
+        with self._stack:
+            self._journal.end()
+
+    def drop_files(self) -> None:
+        """Closes the files of one that was abandoned, when nothing more is written to them."""
+        self._files.abandon()
 
     def _write_batch_later(self) -> None:
         batch, parsed = self._batch, self._parsed

@@ -45,6 +45,7 @@ class _Head(msgspec.Struct, frozen=True, gc=False):
     changed_ms: int | UnsetType = UNSET
     content_type: str | UnsetType = UNSET
     bytes: int | UnsetType = UNSET
+    truncated: str | UnsetType = UNSET
     signature: str | UnsetType = UNSET
     segment: str | UnsetType = UNSET
     parse: str | UnsetType = UNSET
@@ -66,6 +67,7 @@ def page_json(page: Page, asked: str, hops: Sequence[Hop] = (), *, markdown: boo
         page.changed_ms if is_page else UNSET,
         page.content_type if is_page else UNSET,
         page.size if is_page else UNSET,
+        (page.truncated or UNSET) if is_page else UNSET,
         page.signature if is_page else UNSET,
         page.segment if is_page else UNSET,
         (page.parse or UNSET) if is_page else UNSET,

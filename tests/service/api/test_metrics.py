@@ -13,6 +13,7 @@ from tests.service.stores.dying_store import asked_service, wait_until
 _WHEN_IT_HAPPENS = {
     "nutria_service_store_errors_total",
     "nutria_service_chores_failed_total",
+    "nutria_service_returned_total",
 }
 """Counters by labels that are told from the first time on."""
 _STAGES = {

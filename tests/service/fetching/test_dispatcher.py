@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from crawl.model.answer_keys import ETAG_KEY
 from crawl.model.status import Status
@@ -96,6 +97,15 @@ def test_what_did_not_change_is_not_sent_again(parts: Parts) -> None:
     parts.submit(Wish(url=URL))
     parts.dispatch()
     assert parts.lane.fed[URL].metadata == {ETAG_KEY: '"1"'}
+
+
+def test_what_was_cut_is_asked_for_whole(parts: Parts) -> None:
+    cut = structs.replace(page(age_s=1e6), truncated="length", changed_ms=START_MS)
+    parts.pages.put([cut])
+    parts.submit(Wish(url=URL))
+    parts.dispatch()
+    assert parts.lane.fed[URL].metadata == {}
+    assert parts.lane.fed[URL].modified_time == 0
 
 
 def test_pages_of_a_site_crawl_are_wanted_with_their_links(parts: Parts) -> None:

@@ -85,6 +85,23 @@ def test_a_server_that_does_not_answer_ends_a_job_after_its_tries(parts: Parts) 
     assert parts.lane.times == {URL: 3}
 
 
+def test_a_host_whose_robots_cannot_be_had_ends_its_jobs_at_once_and_each_counts_once(
+    parts: Parts,
+) -> None:
+    """The fetcher refuses them by itself for minutes: further tries would ask nobody."""
+    jobs = [fed(parts, f"{URL}{n}") for n in range(2)]
+    for n in range(2):
+        parts.give_back(f"{URL}{n}", "robots_deferred")
+    parts.dispatch()
+    assert not parts.lane.fed and set(parts.lane.times.values()) == {1}
+    ends = [parts.answers.get(job) for job in jobs]
+    assert [end and (end.state, end.reason) for end in ends] == [
+        (JobState.REFUSED, "robots_deferred")
+    ] * 2
+    assert parts.counters["refused.robots_deferred"] == 2
+    assert parts.counters["tried_again"] == 0
+
+
 def test_many_who_waited_for_a_page_are_told_some_at_a_time(parts: Parts) -> None:
     wishes = [Wish(url=URL) for _ in range(3 * MAX_BATCH + 1)]
     parts.submit(*wishes)

@@ -57,5 +57,6 @@ def test_what_is_given_back_is_tried_again_refused_or_left() -> None:
     assert after_return(job(2), "too_many_failures", 1, LIMITS).next is Next.REFUSE
     assert after_return(job(), "too_many_failures", 61, LIMITS).next is Next.REFUSE
     assert after_return(job(), "crawl_delay_too_long", 0, LIMITS).next is Next.REFUSE
+    assert after_return(job(), "robots_deferred", 0, LIMITS).next is Next.REFUSE
     assert after_return(job(2), "service_ends", 0, LIMITS).next is Next.LEAVE
     assert after_return(job(), "not_owner", 100, LIMITS).next is Next.LEAVE

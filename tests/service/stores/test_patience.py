@@ -8,8 +8,9 @@ import pytest
 
 from crawl.counters import Counters
 from crawl.errors import StorageError
+from crawl.service.patience import LONGEST_PAUSE_S
 from crawl.service.stores.memory import MemoryStore
-from crawl.service.stores.patience import LONGEST_PAUSE_S, PatientStore
+from crawl.service.stores.patience import PatientStore
 from crawl.service.stores.store import DamagedStore, Row, Space
 from crawl.testing.clock import ManualClock
 from crawl.testing.store_contract import NOW_MS

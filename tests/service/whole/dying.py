@@ -6,7 +6,8 @@ kind: `python -m tests.service.whole.dying "queue put after 2" serve DIR …`
     search commit before|after
     folder OPERATION PLACE before|after             a file (tests/phases/killed.py)
 
-With `full:` before it, there is no room from that step on, where it is one that writes.
+With `full:` before it, there is no room from that step on, where it is one that writes; where the
+environment's FULL names a file, while that is there.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import sqlite3
 import sys
 from collections.abc import Callable, Sequence
 from fnmatch import fnmatchcase
+from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -29,6 +31,8 @@ from crawl.service.queues import embedded
 from crawl.service.stores.lmdb import LmdbStore
 from crawl.service.stores.store import Row, Space
 from tests.phases import killed
+
+FULL = "FULL"
 
 
 class Moment:
@@ -48,6 +52,8 @@ class Moment:
         with self._lock:
             self._left -= 1
             is_now = self._left <= 0 if self.is_full else self._left == 0
+        if self.is_full and FULL in os.environ:
+            is_now = Path(os.environ[FULL]).exists()
         if is_now and self.is_full:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         for each in self._kills if is_now else ():

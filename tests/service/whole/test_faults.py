@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
+import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
 from crawl.errors import CrawlError, Locked
+from crawl.storage.crawl_dir import CrawlDir
+from crawl.storage.parquet import each_group, open_table
+from crawl.storage.segments import FETCH, Segment
+from tests.service.whole.dying import FULL
 from tests.service.whole.hosts import Hosts, hosts
-from tests.service.whole.processes import PARSER, Serving, children, serving
+from tests.service.whole.processes import LONG_S, PARSER, Serving, children, serving
 
 
 def _ended_with_one_line(service: Serving, code: int = CrawlError.exit_code) -> str:
@@ -48,27 +56,114 @@ def test_what_a_full_disk_cannot_take_is_not_acknowledged(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     "step",
     [
-        "folder append *.notes before 2",
-        pytest.param("queue finish before 2", marks=pytest.mark.exhaustive),
+        "folder append *.notes before 1",
+        "queue finish before 1",
+        pytest.param("store pages before 1", marks=pytest.mark.exhaustive),
+        pytest.param("folder file *.parquet before 1", marks=pytest.mark.exhaustive),
+        pytest.param("folder write SERVICE before 1", marks=pytest.mark.exhaustive),
     ],
 )
-def test_a_service_that_cannot_store_answers_ends_and_loses_nothing(
-    tmp_path: Path, step: str
+def test_a_service_whose_disk_is_full_refuses_answers_and_goes_on_when_there_is_room(
+    tmp_path: Path, step: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For the store of pages it waits instead (stores/test_patience.py)."""
+    full = tmp_path / "full"
+    monkeypatch.setenv(FULL, str(full))
+    with hosts(2) as web, serving(tmp_path / "crawl", dies=f"full:{step}") as service:
+        first = service.submit([web.url(0, "/p/first")])
+        service.wait_for_ends(list(first))
+        full.touch()
+        jobs = _submit_until_refused(service, web)
+        refused = service.ask("/v1/urls", {"urls": [web.url(1, "/p/refused")]})
+        assert refused.status == 503 and int(refused.headers["retry-after"]) > 0
+        assert service.page(web.url(0, "/p/first")), "what is known is answered"
+        not_ready = service.ask("/readyz")
+        assert not_ready.status == 503, not_ready
+        full.unlink()
+        monkeypatch.delenv(FULL)
+        ended = service.wait_for_ends(list(jobs))
+        assert {each["page"]["code"] for each in ended.values()} == {200}
+        _wait_until_ready(service)
+        more = service.submit([web.url(1, "/p/more")])
+        service.wait_for_ends(list(more))
+        assert service.stop() == 0, service.said()
+        assert "Traceback" not in service.said()
+    assert not [each for each in web.pages() if each.path == "/p/refused"]
+    with serving(tmp_path / "crawl") as service:  # publishes what was left
+        assert service.stop() == 0
+    segments = CrawlDir(str(tmp_path / "crawl")).segments
+    assert not segments.open_of_service(), "all of them are published"
+    stored = {url for each in segments.generated() for url in _urls_of(each)}
+    assert stored >= {*first.values(), *jobs.values(), *more.values()}
+
+
+@pytest.mark.slow(seconds=20)
+def test_what_a_full_disk_has_left_is_done_by_the_next_service(tmp_path: Path) -> None:
     with hosts(2) as web:
-        with serving(tmp_path, dies=f"full:{step}") as service:
-            jobs: dict[str, str] = {}
-            with suppress(OSError, AssertionError):
-                for turn in range(10):
-                    jobs |= service.submit([web.url(n, f"/p/{turn}") for n in range(2)])
-            line = _ended_with_one_line(service)
-            assert "the service has ended" in line
-            assert "space left" in line or "full" in line
+        with serving(tmp_path, dies="full:folder append *.notes before 1") as service:
+            jobs = _submit_until_refused(service, web)
+            assert service.stop() == 0, service.said()
         assert jobs
         with serving(tmp_path) as service:
             ended = service.wait_for_ends(list(jobs))
             assert {each["page"]["code"] for each in ended.values()} == {200}
+            assert service.stop() == 0
+
+
+def _submit_until_refused(service: Serving, web: Hosts) -> dict[str, str]:
+    """The jobs that were taken on until it noticed that its disk is full."""
+    jobs: dict[str, str] = {}
+    pause = threading.Event()
+    for turn in range(1000):
+        answer = service.ask("/v1/urls", {"urls": [web.url(0, f"/p/{turn}")]})
+        if answer.status == 503:
+            assert "cannot store" in answer.value["error"]["message"]
+            return jobs
+        assert answer.status == 202, answer
+        jobs[answer.value["jobs"][0]["id"]] = web.url(0, f"/p/{turn}")
+        pause.wait(0.1)
+    raise AssertionError("its disk is not full")
+
+
+def _wait_until_ready(service: Serving) -> None:
+    pause = threading.Event()
+    until = monotonic() + LONG_S
+    while (answer := service.ask("/readyz")).status != 200:
+        assert monotonic() < until, answer
+        pause.wait(0.1)
+
+
+def _urls_of(segment: Segment) -> Iterator[str]:
+    for file in segment.require(FETCH).files:
+        with open_table(segment.part_folder(FETCH), file.path) as source:
+            for rows in each_group(source, columns=["url"]):
+                yield from rows["url"].to_pylist()
+
+
+@pytest.mark.slow(seconds=20)
+@pytest.mark.parametrize("is_replaced", [True, False])
+def test_a_service_whose_folder_is_gone_takes_nothing_on_and_ends(
+    tmp_path: Path, is_replaced: bool
+) -> None:
+    folder, moved = tmp_path / "crawl", tmp_path / "moved"
+    with hosts(1) as web:
+        with serving(folder) as service:
+            jobs = service.submit([web.url(0, "/p/1")])
+            service.wait_for_ends(list(jobs))
+            if is_replaced:
+                shutil.copytree(folder, tmp_path / "copy")
+            folder.rename(moved)
+            if is_replaced:
+                (tmp_path / "copy").rename(folder)
+            with suppress(OSError):  # it may have ended by now
+                assert service.ask("/v1/urls", {"url": web.url(0, "/p/2")}).status == 503
+            line = _ended_with_one_line(service)
+            assert str(folder) in line
+            assert ("replaced" if is_replaced else "moved away or removed") in line
+        assert folder.exists() is is_replaced, "nothing is written where it was"
+        with serving(moved) as service:
+            more = service.submit([web.url(0, "/p/2")])
+            service.wait_for_ends(list(more))
+            assert service.page(web.url(0, "/p/1")) is not None
             assert service.stop() == 0
 
 
