@@ -120,6 +120,8 @@ def test_wishes_are_read_as_the_api_reads_them() -> None:
     assert wish_of(raw) == Wish(
         url="http://a.test/", priority=Priority.HIGH, max_age_s=900.0, tags=("x",)
     )
+    raw = b'{"url": "http://a.test/", "formats": ["metadata", "markdown"], "image": true}'
+    assert wish_of(raw) == Wish(url="http://a.test/", formats=("markdown",), image=True)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +135,9 @@ def test_wishes_are_read_as_the_api_reads_them() -> None:
         b'{"url": ""}',
         b'{"url": "http://a.test/", "more": 1}',
         b'{"url": "http://a.test/", "priority": "urgent"}',
+        b'{"url": "http://a.test/", "priority": "high\\n"}',
         b'{"url": "http://a.test/", "max_age": "soon"}',
+        b'{"url": "http://a.test/", "tags": ["\\u001b[2J"]}',
         b'{"url": "http://a.test/", "tags": ["' + b"x" * 200 + b'"]}',
         b"[" * 60_000,
         b" " * 70_000,
@@ -141,6 +145,6 @@ def test_wishes_are_read_as_the_api_reads_them() -> None:
     ],
 )
 def test_a_wish_that_is_none_is_told_why(raw: bytes | None) -> None:
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError, match="message|: expected |there is no field") as told:
         wish_of(raw)
     assert refusal_of(raw, str(told.value), "topic/0/1").isascii() or raw is not None
