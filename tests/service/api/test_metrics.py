@@ -1,8 +1,10 @@
 from __future__ import annotations
 
+import json
 import re
 import urllib.request
 from pathlib import Path
+from urllib.parse import quote
 
 import pytest
 
@@ -32,6 +34,26 @@ def total(found: dict[str, float], name: str, *conditions: str) -> float:
         for series, value in found.items()
         if series.split("{")[0] == name and all(each in series for each in conditions)
     )
+
+
+def _stages_follow_each_other(found: dict[str, float]) -> None:
+    """Each job was alone with its URL, so that its stages are within its time."""
+    spent = {
+        stage: total(found, "nutria_service_stage_seconds_sum", f'stage="{stage}"')
+        for stage in _STAGES
+    }
+    whole, own = spent.pop("total"), spent.pop("own")
+    rounded = 0.1  # each of them to milliseconds
+    assert sum(spent.values()) <= whole + rounded, spent
+    assert spent["store"] <= own + rounded
+
+
+def _page_tells_its_stages(address: str, url: str) -> None:
+    asked = f"{address}/v1/url?url={quote(url, safe='')}"
+    with urllib.request.urlopen(asked, timeout=60) as answer:
+        timings = json.load(answer)["timings_ms"]
+    assert set(timings) == _STAGES - {"store", "total", "own"}
+    assert min(timings.values()) >= 0
 
 
 @pytest.mark.slow
@@ -74,6 +96,9 @@ def test_every_figure_of_the_service_is_told(tmp_path: Path) -> None:
         }
         assert min(stages.values()) >= 5, stages
         assert total(found, "nutria_service_stage_seconds_sum", 'stage="robots"') > 0
+        _stages_follow_each_other(found)
+        for url in urls:
+            _page_tells_its_stages(asked.address, url)
 
         # what is told again is not counted again
         again = figures(metrics_text(service).decode())

@@ -52,6 +52,9 @@ def test_a_record_comes_as_it_went() -> None:
     message = result_message_of(result_message(record, (JOB,), 1.5))
     assert record_of_message(message) == record
     assert (message.jobs, message.pause_s, message.reason) == ((JOB,), 1.5, "")
+    assert (message.robots_from_ms, message.robots_until_ms) == (0, 0)
+    timed = result_message_of(result_message(record, (), 0.0, robots_span=(7, 9)))
+    assert (timed.robots_from_ms, timed.robots_until_ms) == (7, 9)
     returned = result_message_of(returned_message("u", "h", (), 0.0, "why"))
     assert record_of_message(returned) is None
     assert returned.reason == "why"
