@@ -76,9 +76,14 @@ class WebhookHandlers:
         return json_response(_view(await self._own(request, caller)))
 
     async def remove(self, request: Request, caller: Caller) -> Response:
-        """Forgets one; what waits for it is not delivered."""
+        """Forgets one, with its dead letters; what waits for it is not delivered."""
         webhook = await self._own(request, caller)
-        await self.handlers.in_thread(lambda: self.webhooks.registrations.remove(webhook.id))
+
+        def remove() -> None:
+            self.webhooks.registrations.remove(webhook.id)
+            self.webhooks.outbox.purge(webhook.id)
+
+        await self.handlers.in_thread(remove)
         return Response(status_code=204)
 
     async def resume(self, request: Request, caller: Caller) -> Response:
