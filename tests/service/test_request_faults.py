@@ -20,7 +20,22 @@ from crawl.service.request_faults import plain_values
 A = "http://a.test/"
 BODIES = (bodies.Submission, bodies.Lookup, bodies.Fetch, bodies.SiteWish, WebhookWish)
 KINDS = (*BODIES, *(tool.arguments for tool in TOOLS))
-WRONG = (None, True, 5, -1, 1.5, 10**30, "", "\x1b[2J", "x\n", [], [5], ["\n"] * 2000, {}, {"?": 1})
+WRONG: tuple[Any, ...] = (
+    None,
+    True,
+    5,
+    -1,
+    1.5,
+    10**30,
+    "",
+    "\x1b[2J",
+    "x\n",
+    [],
+    [5],
+    ["\n"] * 2000,
+    {},
+    {"?": 1},
+)
 NEEDED: dict[str, Any] = {"url": A, "urls": [A], "seeds": [A], "query": "x", "crawl": "c-1"}
 
 
