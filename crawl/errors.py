@@ -8,7 +8,8 @@
     ├── EnvironmentFault       the machine lacks something: Java, Python, a master
     ├── Cancelled              whoever holds the operation wanted it to end
     ├── ServiceFault           a crawl service that refused or failed
-    │   └── ServiceUnreachable it cannot be reached, or did not answer in time
+    │   ├── ServiceUnreachable it cannot be reached, or did not answer in time
+    │   └── NotFetchedYet      a page is not there yet, and the service goes on with it
     └── StorageError           a path that cannot be read or written
         ├── DamagedFile        a file of the crawl that is not as it was written
         ├── Locked             somebody else is writing the dataset
@@ -87,6 +88,16 @@ class ServiceFault(CrawlError):
 
 class ServiceUnreachable(ServiceFault):
     """A crawl service cannot be reached, or did not answer in time."""
+
+
+class NotFetchedYet(ServiceFault):
+    """A page was not there within the time that somebody was willing to wait. The service goes on
+    with it: `job_id` is what to wait for or ask about."""
+
+    def __init__(self, message: str, job_id: str) -> None:
+        super().__init__(message, status=202, code="not_fetched_yet")
+        self.job_id = job_id
+        self.may_pass = True
 
 
 class StorageError(CrawlError):

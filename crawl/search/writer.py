@@ -129,9 +129,10 @@ def open_index(folder: str, *, create: bool = False, files: FileSum | None = Non
     elif (place / "meta.json").exists():
         _check_format(folder)
     else:
-        tantivy.Index(schema(), folder)
+        # first: whoever finds an index there, or goes on after a death, is to know its format
         note = {"format": FORMAT, "tantivy": version("tantivy")}
         write_atomically(place / FORMAT_FILE, json.dumps(note).encode())
+        tantivy.Index(schema(), folder)
     index = tantivy.Index.open(folder)
     register_analyzers(index)
     return index

@@ -7,6 +7,7 @@ from pathlib import Path
 from crawl.clock import Clock
 from crawl.config import Config
 from crawl.errors import StorageError, UsageError
+from crawl.printable import printable
 from crawl.service.settings import FOLDER, STORE
 from crawl.service.stores.opening import open_store
 from crawl.service.stores.store import Store
@@ -16,6 +17,9 @@ QUEUE_FILE = "queue.sqlite"
 _PAGES = "pages"
 _STORE_FILE = "data.mdb"
 """Of the embedded store."""
+_LONGEST_PATH = 300
+_OF_A_CRAWL = frozenset(("crawldb", "segments", "service", "serving"))
+"""What the folder of a crawl has one of, whichever command began it."""
 
 
 def folder_of(crawl_dir: CrawlDir, config: Config) -> Path:
@@ -34,6 +38,21 @@ def folder_of(crawl_dir: CrawlDir, config: Config) -> Path:
 def has_own_store(crawl_dir: CrawlDir, config: Config) -> bool:
     """Whether there is a store to look into; of one that is a server it is not known before."""
     return bool(config[STORE]) or (folder_of(crawl_dir, config) / _PAGES).exists()
+
+
+def require_crawl(crawl_dir: CrawlDir, config: Config, otherwise: str = "check the path") -> None:
+    """UsageError for a path that is no crawl, which may be a slip of the pen: nothing is to be made
+    there. A store that is a server has what is asked for, whatever the path. `otherwise`: what
+    is to be done about it."""
+    if has_own_store(crawl_dir, config):
+        return
+    folder, address = crawl_dir.folder, printable(crawl_dir.address, _LONGEST_PATH)
+    if not _OF_A_CRAWL.isdisjoint(names := folder.names()):
+        return
+    if not names and folder.size("") is not None:
+        raise UsageError(f"{address} is a file: expected the folder of a crawl")
+    what = "is no crawl" if folder.exists() else "is not there"
+    raise UsageError(f"{address} {what}: {otherwise}")
 
 
 def open_store_of(crawl_dir: CrawlDir, config: Config, clock: Clock) -> Store:

@@ -111,20 +111,19 @@ class Job(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Timings(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """How long a page took, by stage, in milliseconds; None where a stage did not take place.
-    DNS, connect, first byte and body are parts of the request, robots of the wait before it."""
+    """How long a page took, by stage, in milliseconds, as far as it is known when the page is
+    stored; None where a stage did not take place. The stages follow each other."""
 
     queue: float | None = None
-    """From the submission to the request, without the wait for robots.txt: the queue of the
-    service and the pause of the server."""
+    """From the submission, or the redirect that led here, until its host was looked up, without the
+    wait for robots.txt: the queue of the service and the pause of the server."""
     robots: float | None = None
     dns: float | None = None
     connect: float | None = None
     first_byte: float | None = None
     body: float | None = None
     parse: float | None = None
-    store: float | None = None
-    total: float | None = None
+    """Of the pages that were parsed together."""
 
 
 class FetchedImage(msgspec.Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -199,6 +199,15 @@ SERVICE_API_SECONDS = _histogram(
     (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 5),
     "endpoint",
 )
+SERVICE_WEBHOOKS = _counter(
+    "service_webhooks",
+    "Deliveries to webhooks: stored, attempts by how they ended (delivered, status, timeout, …),"
+    " dead letters by reason (dead_…), and what was dropped: too_large, webhook_removed.",
+    "outcome",
+)
+SERVICE_WEBHOOKS_WAITING = _gauge(
+    "service_webhooks_waiting", "Deliveries that this process is to make, now or later."
+)
 
 # --- of telemetry itself ---------------------------------------------------------------
 LABELS_FOLDED = _counter(

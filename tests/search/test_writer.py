@@ -168,3 +168,23 @@ def test_hostile_fields_are_kept_within_bounds(tmp_path: Path) -> None:
 
 def test_fields_that_are_asked_for_are_there() -> None:
     assert schema() is schema()
+
+
+def test_an_index_has_its_format_from_its_first_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever looks meanwhile, and whoever comes after a death in between, finds one or none."""
+    folder = tmp_path / "index"
+
+    def die(path: Path, data: bytes) -> None:
+        assert not (folder / "meta.json").exists()
+        raise OSError("killed")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("crawl.search.writer.write_atomically", die)
+        with pytest.raises(StorageError, match="killed"):
+            EmbeddedIndexWriter(str(folder))
+    folder.joinpath(FORMAT_FILE).write_text('{"format": 2, "tantivy": ""}')  # dead behind it
+    with EmbeddedIndexWriter(str(folder)) as writer:
+        writer.add({"url": "http://a.test/", "title": "a", "content": "words"})
+    assert open_index(str(folder)).searcher().num_docs == 1

@@ -99,16 +99,54 @@ def test_what_is_no_page_is_told_by_what_its_server_said() -> None:
 # ---- keys
 
 
-def test_a_crawl_without_keys_is_not_made_by_looking(call: Caller, tmp_path: Path) -> None:
-    for words in (["list"], ["rotate", "x"], ["disable", "x"], ["enable", "x"]):
-        answer = call("keys", words[0], tmp_path / "none", *words[1:])
-        assert answer.code == 1
-        assert "has no keys: `" in answer.err and "keys make" in answer.err
-        assert not (tmp_path / "none").exists()
+_KEYS_COMMANDS = (
+    ("list",),
+    ("make", "newsroom"),
+    ("rotate", "x"),
+    ("disable", "x"),
+    ("enable", "x"),
+)
+
+
+def test_a_path_that_is_no_crawl_is_refused_in_a_line_and_nothing_is_made(
+    call: Caller, tmp_path: Path
+) -> None:
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "notes.txt").write_text("x")
+    (tmp_path / "file").write_text("x")
+    before = sorted(tmp_path.rglob("*"))
+    for path, complaint in (
+        ("mistyped", "mistyped is not there: check the path"),
+        ("other", "other is no crawl: check the path"),
+        ("file", "file is a file: expected the folder of a crawl"),
+        ("file/below", "file/below is not there: check the path"),
+    ):
+        for command, *words in _KEYS_COMMANDS:
+            answer = call("keys", command, tmp_path / path, *words)
+            assert (answer.code, answer.out) == (2, "")
+            assert complaint in answer.err and answer.err.count("\n") == 1
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_key_that_cannot_be_meant_makes_nothing(call: Caller, tmp_path: Path) -> None:
+    for words in (["newsroom", "--scope", "write"], ["two\nlines"]):
+        assert call("keys", "make", tmp_path / "web", "--new", *words).code == 2
+    assert not (tmp_path / "web").exists()
+
+
+def test_a_crawl_without_keys_is_told_how_to_make_one(call: Caller, tmp_path: Path) -> None:
+    (tmp_path / "web" / "crawldb").mkdir(parents=True)
+    answer = call("keys", "list", tmp_path / "web")
+    assert answer.code == 1
+    assert "has no keys: `" in answer.err and "keys make" in answer.err
+    assert not (tmp_path / "web" / "service").exists()
+    assert call("keys", "make", tmp_path / "web", "newsroom").code == 0
 
 
 def test_a_key_is_made_listed_and_disabled(call: Caller, tmp_path: Path) -> None:
-    made = call("keys", "make", tmp_path / "web", "newsroom", "--scope", "fetch")
+    refused = call("keys", "make", tmp_path / "web", "newsroom", "--scope", "fetch")
+    assert refused.code == 2 and "NAME --new`" in refused.err
+    made = call("keys", "make", tmp_path / "web", "newsroom", "--scope", "fetch", "--new")
     assert made.code == 0 and made.out.startswith("nut_")
     (listed,) = call("keys", "list", tmp_path / "web", "--json").json
     assert (listed["name"], listed["scopes"]) == ("newsroom", ["fetch"])
@@ -116,6 +154,7 @@ def test_a_key_is_made_listed_and_disabled(call: Caller, tmp_path: Path) -> None
     assert call("keys", "disable", tmp_path / "web", listed["id"]).code == 0
     (listed,) = call("keys", "list", tmp_path / "web", "--json").json
     assert listed["disabled"] is True
+    assert call("keys", "make", tmp_path / "web", "another").code == 0
 
 
 # ---- serve
@@ -125,6 +164,7 @@ def test_it_does_not_start_open_to_the_world(call: Caller, tmp_path: Path) -> No
     answer = call("serve", tmp_path / "web", "--host", "0.0.0.0", "--port", 0, *BOT)
     assert answer.code == 2
     assert "there is no key" in answer.err and "keys make CRAWL_DIR NAME" in answer.err
+    assert not (tmp_path / "web").exists()
 
 
 def test_it_does_not_start_without_a_name(call: Caller, tmp_path: Path) -> None:

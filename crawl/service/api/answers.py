@@ -5,6 +5,8 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+from crawl.service.values import Timings
+
 Schema = dict[str, Any]
 
 ID_EXAMPLES: Final = {
@@ -17,6 +19,7 @@ _TEXT: Final = {"type": "string"}
 _MAYBE_TEXT: Final = {"type": ["string", "null"]}
 _COUNT: Final = {"type": "integer", "minimum": 0}
 _MOMENT: Final = {"type": "integer", "description": "Milliseconds since 1970."}
+_MILLISECONDS: Final = {"type": "number"}
 _TEXTS: Final = {"type": "array", "items": _TEXT}
 
 
@@ -58,7 +61,7 @@ ANSWERS: Final[Schema] = {
         description=_TEXT,
         language=_TEXT,
         markdown=_TEXT,
-        timings_ms={"type": "object", "additionalProperties": {"type": "number"}},
+        timings_ms=_object({}, **dict.fromkeys(Timings.__struct_fields__, _MILLISECONDS)),
     ),
     "Pages": _object({"pages": _list({"anyOf": [_ref("Page"), {"type": "null"}]})}),
     "Job": _object(

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import UNSET, Meta, UnsetType
 
 from crawl.config.quantities import Duration
 from crawl.errors import UsageError
+from crawl.service import request_faults
 from crawl.service.intake.admission import MAX_URL
+from crawl.service.request_faults import expecting, whole
 from crawl.service.site_crawls.crawl_scope import ScopeWish
 from crawl.service.site_crawls.values import MAX_SEEDS, CrawlLimits, CrawlWish
 from crawl.service.values import Priority, Wish
@@ -27,12 +29,16 @@ _MAX_AGE_S = 10 * 365 * 86_400.0
 _WHOLE: dict[str, Any] = {"extra_json_schema": {"type": "integer"}}
 """A whole number, which JSON may write as 5.0 too."""
 _SECONDS = Duration("s", 0.0)
-AGE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,6})?(ms|s|min|h|d)?$"
-_AGE = re.compile(AGE_PATTERN.removesuffix("$") + r"\Z", re.ASCII)
+AGE_PATTERN = whole(r"[0-9]{1,9}(\.[0-9]{1,6})?(ms|s|min|h|d)?")
+_AGE = re.compile(AGE_PATTERN, re.ASCII)
+_NO_CONTROLS = r"^(?![\s\S]*[\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069])"
+"""Nothing that moves a terminal's cursor or the words that a person reads."""
+_SAID = " without control characters"
 
 Url = Annotated[
     str,
-    Meta(
+    expecting(
+        f"a URL of 1 to {2 * MAX_URL:,} characters",
         min_length=1,
         # some more than is looked at: what is too long is told so, with its reason
         max_length=2 * MAX_URL,
@@ -40,18 +46,48 @@ Url = Annotated[
         examples=["https://example.org/news/1"],
     ),
 ]
-Tag = Annotated[str, Meta(min_length=1, max_length=100, examples=["newsroom"])]
+Tag = Annotated[
+    str,
+    expecting(
+        f"a text of 1 to 100 characters{_SAID}",
+        min_length=1,
+        max_length=100,
+        pattern=_NO_CONTROLS,
+        examples=["newsroom"],
+    ),
+]
+Word = Annotated[
+    str,
+    expecting(
+        f"a text of 1 to 253 characters{_SAID}",
+        min_length=1,
+        max_length=253,
+        pattern=_NO_CONTROLS,
+    ),
+]
+"""Such as a host or the id of a crawl, by which listeners choose."""
 Tags = Annotated[tuple[Tag, ...], Meta(max_length=MAX_TAGS)]
 _AGE_MEANS = "How old an answer may be: seconds, or a text such as 15min. 0: fetch anew."
 Age = (
-    Annotated[float, Meta(ge=0, description=_AGE_MEANS, examples=[900])]
-    | Annotated[str, Meta(pattern=AGE_PATTERN, description=_AGE_MEANS, examples=["15min"])]
+    Annotated[float, expecting("seconds from 0 on", ge=0, description=_AGE_MEANS, examples=[900])]
+    | Annotated[
+        str,
+        expecting(
+            "a text such as 15min",
+            pattern=AGE_PATTERN,
+            description=_AGE_MEANS,
+            examples=["15min"],
+        ),
+    ]
 )
 PriorityName = Annotated[
-    str, Meta(pattern="^(high|normal|low)$", description="high, normal or low", examples=["high"])
+    Literal["high", "normal", "low"],
+    expecting("high, normal or low", description="high, normal or low", examples=["high"]),
 ]
 
-FormatName = Annotated[str, Meta(pattern="^(metadata|markdown)$", examples=["markdown"])]
+FormatName = Annotated[
+    Literal["metadata", "markdown"], expecting("metadata or markdown", examples=["markdown"])
+]
 Formats = Annotated[
     tuple[FormatName, ...],
     Meta(
@@ -219,15 +255,21 @@ def age_s(value: float | str | None, what: str = "max_age") -> float | None:
     if not isinstance(value, str):
         return min(value, _MAX_AGE_S)
     if not _AGE.match(value):
-        raise UsageError(f"{what}: expected seconds or a text such as 15min")
+        got = request_faults.shown(value)
+        raise UsageError(f"{what}: expected seconds or a text such as 15min, got {got}")
     return min(_SECONDS.of_text(value), _MAX_AGE_S)
 
 
-def read_body(raw: bytes, kind: type[Any]) -> Any:
-    """The body as one of these; UsageError, which names the place, for anything else."""
+def read_body(raw: bytes, kind: type[Any], what: str = "the body") -> Any:
+    """The body as one of these; UsageError, which names the field, what may stand there and what
+    was given, for anything else. `what`: what it is called."""
+    if not raw:
+        raise UsageError(f"{what} is empty: expected an object")
     try:
-        return msgspec.json.decode(raw or b"null", type=kind)
+        return msgspec.json.decode(raw, type=kind)
     except msgspec.ValidationError as error:
-        raise UsageError(str(error)) from None
+        given = request_faults.plain_values(raw)
+        raise UsageError(request_faults.in_words(error, kind, what, given)) from None
     except (msgspec.DecodeError, RecursionError, UnicodeDecodeError) as error:
-        raise UsageError(f"the body is no JSON: {error}") from None
+        why = str(error).removeprefix("JSON is malformed: ")
+        raise UsageError(f"{what} is no JSON: {why}") from None

@@ -27,6 +27,7 @@ from crawl.service.intake.urls_in_text import urls_in_text
 from crawl.service.pages import Resolved
 from crawl.service.queues.queue import Entry
 from crawl.service.refusals import in_words, reason_of_end, refusal_of
+from crawl.service.request_faults import shown
 from crawl.service.service import Service
 from crawl.service.telling import views
 from crawl.service.telling.page_json import page_json
@@ -260,7 +261,8 @@ def _formats(request: Request) -> frozenset[str]:
     texts = request.query_params.getlist("formats")
     formats = frozenset(each for text in texts for each in text.split(","))
     if not formats <= {"metadata", "markdown"}:
-        raise UsageError("formats: expected metadata or markdown")
+        given = shown(",".join(texts))
+        raise UsageError(f"formats: expected metadata or markdown, or both, got {given}")
     return formats
 
 
@@ -270,7 +272,8 @@ def number_parameter(request: Request, name: str, default: int, least: int, most
     if text is None:
         return default
     if not (text.isascii() and text.isdecimal() and len(text) < 10 and least <= int(text) <= most):
-        raise UsageError(f"{name}: expected a whole number from {least} to {most}")
+        expected = f"expected a whole number from {least:,} to {most:,}"
+        raise UsageError(f"{name}: {expected}, got {shown(text)}")
     return int(text)
 
 

@@ -10,6 +10,7 @@ from starlette.responses import Response, StreamingResponse
 from crawl.service.api.endpoints import Endpoint
 from crawl.service.service import Service
 from crawl.service.service_stats import ServiceStats
+from crawl.service.webhooks.assembly import Webhooks
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import (
     BUILD,
@@ -35,6 +36,8 @@ from crawl.telemetry.metrics import (
     SERVICE_STORE_FAILING,
     SERVICE_TRIED_AGAIN,
     SERVICE_WAITING,
+    SERVICE_WEBHOOKS,
+    SERVICE_WEBHOOKS_WAITING,
     Metric,
 )
 from crawl.telemetry.prometheus import exposition
@@ -55,6 +58,7 @@ _BY_LABEL = {
     "returned": (SERVICE_RETURNED, "reason", ""),
     "api_errors": (SERVICE_API_ERRORS, "code", ""),
     "store_errors": (SERVICE_STORE_ERRORS, "operation", ""),
+    "webhooks": (SERVICE_WEBHOOKS, "outcome", ""),
     "chores_failed": (SERVICE_CHORES_FAILED, "chore", ""),
 }
 """By the first word of a counter's name: the metric, its label, and what stands before the rest."""
@@ -86,11 +90,13 @@ def measured(
     return answered
 
 
-def metrics_text(service: Service) -> bytes:
+def metrics_text(service: Service, webhooks: Webhooks) -> bytes:
     """All of them, as they are now."""
     meter, stats = service.meter, service.stats()
     _set_gauges(meter, stats)
-    _count(meter, stats.counters)
+    meter.set(SERVICE_WEBHOOKS_WAITING, webhooks.deliverer.status().scheduled)
+    told = {f"webhooks.{outcome}": count for outcome, count in webhooks.counters().items()}
+    _count(meter, stats.counters | told)
     return exposition(meter, service.crawl_dir.address.rstrip("/").rpartition("/")[2])
 
 

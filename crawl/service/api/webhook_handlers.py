@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from crawl.errors import UsageError
-from crawl.service.api.bodies import Tags, Url, read_body
+from crawl.service.api.bodies import Tags, Url, Word, read_body
 from crawl.service.api.gate import Refused, json_response
 from crawl.service.api.handlers import Handlers
 from crawl.service.callers.access import Caller
@@ -22,17 +22,17 @@ from crawl.service.webhooks.values import Webhook
 
 _MAX_LETTERS = 100
 _LONGEST_KEY = 253
-_Word = Annotated[str, Meta(min_length=1, max_length=253)]
+_LONGEST_SECRET = 1000
 
 
 class WebhookWish(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """An address that is to be told of finished URLs."""
 
     url: Url
-    events: Annotated[tuple[str, ...], Meta(min_length=1, max_length=10)] = (FINISHED,)
-    secret: str | None = None
-    hosts: Annotated[tuple[_Word, ...], Meta(max_length=100)] = ()
-    crawl: str = ""
+    events: Annotated[tuple[Word, ...], Meta(min_length=1, max_length=10)] = (FINISHED,)
+    secret: Annotated[str, Meta(max_length=_LONGEST_SECRET)] | None = None
+    hosts: Annotated[tuple[Word, ...], Meta(max_length=100)] = ()
+    crawl: Annotated[str, Meta(max_length=253)] = ""
     tags: Tags = ()
 
 
@@ -76,9 +76,14 @@ class WebhookHandlers:
         return json_response(_view(await self._own(request, caller)))
 
     async def remove(self, request: Request, caller: Caller) -> Response:
-        """Forgets one; what waits for it is not delivered."""
+        """Forgets one, with its dead letters; what waits for it is not delivered."""
         webhook = await self._own(request, caller)
-        await self.handlers.in_thread(lambda: self.webhooks.registrations.remove(webhook.id))
+
+        def remove() -> None:
+            self.webhooks.registrations.remove(webhook.id)
+            self.webhooks.outbox.purge(webhook.id)
+
+        await self.handlers.in_thread(remove)
         return Response(status_code=204)
 
     async def resume(self, request: Request, caller: Caller) -> Response:

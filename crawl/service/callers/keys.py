@@ -142,9 +142,9 @@ class KeyRing:
         """Makes a key; UsageError where it cannot be meant."""
         key = APIKey(
             id=self._random(6),
-            name=_checked_name(name),
+            name=checked_name(name),
             digest="",
-            scopes=_checked_scopes(scopes),
+            scopes=checked_scopes(scopes),
             created_ms=self._clock.now_ms(),
             quotas=dict(quotas or {}),
         )
@@ -307,14 +307,16 @@ def _use_of(key_id: str) -> bytes:
     return _USES + key_id.encode()
 
 
-def _checked_name(name: str) -> str:
+def checked_name(name: str) -> str:
+    """What a key may be called; UsageError where it may not."""
     name = name.strip()
     if not name or len(name) > MAX_NAME or not name.isprintable():
         raise UsageError(f"the name of a key has 1 to {MAX_NAME} printable characters")
     return name
 
 
-def _checked_scopes(scopes: Iterable[Scope | str]) -> tuple[Scope, ...]:
+def checked_scopes(scopes: Iterable[Scope | str]) -> tuple[Scope, ...]:
+    """What a key may do, each once; UsageError for what is no scope, and where there is none."""
     checked: dict[Scope, None] = {}
     for scope in scopes:
         try:

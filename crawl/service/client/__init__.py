@@ -1,7 +1,7 @@
 """The Python client of a crawl service (`crawl serve`).
 
     service = crawl.connect("http://127.0.0.1:8199")
-    page = service.fetch("https://example.org/")
+    page = service.fetch("https://example.org/", wait="20s")
     for event in service.events(): ...
 
 What is asked and what the answers mean is said once and without any network: `requests` makes

@@ -107,10 +107,10 @@ class AsyncClient:
         *,
         formats: Iterable[str] | None = None,
         image: bool | None = None,
-    ) -> Page | Job:
-        """The page, fetched or known; the job where that takes longer than `wait`. With
-        `formats=["metadata", "markdown"]` its text comes, too; `image`: whether the image that
-        stands for it is fetched as well."""
+    ) -> Page:
+        """The page, fetched or known; NotFetchedYet where that takes longer than `wait`, whose
+        `job_id` is what to `wait` for. With `formats=["metadata", "markdown"]` its text comes,
+        too; `image`: whether the image that stands for it is fetched as well."""
         request = requests.fetch(url, as_seconds(wait, "wait"), max_age, formats, image)
         return await self._run(ask(request, self._around))
 

@@ -11,7 +11,7 @@ from urllib.parse import quote, urlencode
 
 import msgspec
 
-from crawl.errors import ServiceFault, UsageError
+from crawl.errors import NotFetchedYet, ServiceFault, UsageError
 from crawl.printable import one_line
 from crawl.service.client.results import CrawlStatus, Job, Page, SearchHit, as_value
 
@@ -110,12 +110,20 @@ def fetch(
     max_age: float | str | None,
     formats: Iterable[str] | None,
     image: bool | None,
-) -> Request[Page | Job]:
-    def read(answer: Answer) -> Page | Job:
+) -> Request[Page]:
+    def read(answer: Answer) -> Page:
         if answer.status != 202:
             return _one(answer, Page)
         said = _said(answer).get("job")
-        return as_value(Job, {"id": said} if isinstance(said, str) else said)
+        job = as_value(Job, {"id": said} if isinstance(said, str) else said)
+        if not job.id:
+            raise _strange(answer, "it has neither a page nor the id of a job")
+        job_id = one_line(job.id, _SHOWN)
+        raise NotFetchedYet(
+            f"{one_line(asked, _SHOWN)} is not fetched yet: the service goes on with it, as job"
+            f" {job_id}; wait({job_id!r}) waits for it",
+            job.id,
+        )
 
     _require_text(asked, "fetch: expected a URL")
     path = f"/v1/fetch?wait={wait_seconds:g}s"

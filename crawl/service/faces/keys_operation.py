@@ -36,6 +36,7 @@ class MakeOptions:
             metavar="SCOPE",
         ),
     ] = ()
+    new: Annotated[bool, option("Begin the crawl where CRAWL_DIR is none yet.")] = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,8 +55,12 @@ _DEFAULT_SCOPES = ("submit", "fetch", "lookup", "search")
 
 
 def run_make(work: Work, options: MakeOptions) -> dict[str, Any]:
-    with _ring(work, makes=True) as ring:
-        made = ring.make(options.name, options.scope or _DEFAULT_SCOPES)
+    from crawl.service.callers.keys import checked_name, checked_scopes
+
+    # before anything is made
+    name, scopes = checked_name(options.name), checked_scopes(options.scope or _DEFAULT_SCOPES)
+    with _ring_to_add_to(work, options) as ring:
+        made = ring.make(name, scopes)
     return {**_values(made.key), "key": made.text}
 
 
@@ -81,13 +86,39 @@ def run_enable(work: Work, options: KeyOptions) -> dict[str, Any]:
 
 
 @contextmanager
-def _ring(work: Work, *, makes: bool = False) -> Iterator[KeyRing]:
-    from crawl.service.callers.keys import KeyRing
-    from crawl.service.place import has_own_store, open_store_of
+def _ring(work: Work) -> Iterator[KeyRing]:
+    """The keys of a crawl that has some."""
+    from crawl.service.place import has_own_store, require_crawl
 
-    if not makes and not has_own_store(work.directory, work.config):
+    require_crawl(work.directory, work.config)
+    if not has_own_store(work.directory, work.config):
         make = command("keys", "make", work.directory.address, "NAME")
         raise NothingToDo(f"{work.directory.address} has no keys: `{make}` makes one")
+    with _opened_ring(work) as ring:
+        yield ring
+
+
+@contextmanager
+def _ring_to_add_to(work: Work, options: MakeOptions) -> Iterator[KeyRing]:
+    """The keys of a crawl that may have none yet."""
+    from crawl.service.place import require_crawl
+
+    if options.new:
+        work.directory.require_writable()
+    else:
+        begin = command("keys", "make", work.directory.address, "NAME", "--new")
+        require_crawl(
+            work.directory, work.config, f"check the path, or begin a crawl there by `{begin}`"
+        )
+    with _opened_ring(work) as ring:
+        yield ring
+
+
+@contextmanager
+def _opened_ring(work: Work) -> Iterator[KeyRing]:
+    from crawl.service.callers.keys import KeyRing
+    from crawl.service.place import open_store_of
+
     store = open_store_of(work.directory, work.config, work.clock)
     try:
         yield KeyRing.of(work.config, store, work.clock)

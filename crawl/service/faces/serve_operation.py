@@ -62,6 +62,7 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     from crawl.service.faces.report_lines import ReportLines
     from crawl.service.faces.roles import serving
     from crawl.service.fetching.lane_settings import check_settings
+    from crawl.service.place import has_own_store
 
     check_settings(work.config)
     is_asked = threading.Event()
@@ -69,6 +70,8 @@ def run(work: Work, options: ServeOptions) -> Iterator[Served]:
     listener = bound(options.host, options.port)
     is_bare = options.role is Role.FETCH
     try:
+        if not is_bare and not has_own_store(work.directory, work.config):
+            check_bind(options.host, has_keys=False)
         crawl = serving(options.role, work.directory, work.config, work.clock, options.host)
     except BaseException:
         listener.close()

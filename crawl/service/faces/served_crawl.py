@@ -134,17 +134,20 @@ class ServedCrawl:
             Streams(handlers, self.bus, StreamSlots(self.limits, self._clock)),
             WebhookHandlers(handlers, self.webhooks),
         )
-        return _application(described, gate, self.service)
+        return _application(described, gate, self.service, self.webhooks)
 
 
-def _application(described: tuple[Endpoint, ...], gate: Gate, service: Service) -> Starlette:
+def _application(
+    described: tuple[Endpoint, ...], gate: Gate, service: Service, webhooks: Webhooks
+) -> Starlette:
     description = openapi(described, __version__)
 
     async def describe(request: Request, caller: Caller) -> Response:
         return json_response(description)
 
     async def metrics(request: Request, caller: Caller) -> Response:
-        return Response(metrics_text(service), media_type="text/plain; version=0.0.4")
+        text = metrics_text(service, webhooks)
+        return Response(text, media_type="text/plain; version=0.0.4")
 
     async def not_found(request: Request, error: Exception) -> Response:
         """A path or a method that there is not, said as every other error is."""

@@ -195,15 +195,16 @@ class Finisher:
         if batch is not None:
             self._counters["parser_restarts"] += batch.counters["parser_restarts"]
         segments = self._roll.add(records, dict.fromkeys(parsed, batch) if batch else {})
-        before = self._pages.get([record.url for record in records])
+        urls = [record.url for record in records]
+        before, jobs = self._pages.get(urls), self._jobs_of(urls)
         pages = [
             page_of_record(
                 *(record, parsed.get(record.url), known, segments[record.url], self._admission),
                 ready.wanted.get(record.url, NOTHING_MORE),
+                self._stages.of_page(record, jobs.get(record.url, ()), ready.parse_s),
             )
             for record, known in zip(records, before, strict=True)
         ]
-        jobs = self._jobs_of([page.url for page in pages])
         if links := _links_of(jobs, parsed):
             self._links.take(links)
         if self._search is not None:
@@ -216,7 +217,7 @@ class Finisher:
         self._stages.observe(records, jobs, ready.parse_s, store_s)
         self._settle(pages, jobs, ready.without_markdown)
         self._arrivals.finished(records)
-        self._leave_lane([record.url for record in records])
+        self._leave_lane(urls)
 
     def _jobs_of(self, urls: Sequence[str]) -> dict[str, list[Job]]:
         """The jobs that wait for URLs."""

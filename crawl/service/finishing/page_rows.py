@@ -89,14 +89,17 @@ def page_of_record(
     segment: str,
     admission: Admission,
     wanted: Wanted = NOTHING_MORE,
+    timings: Timings | None = None,
 ) -> Page:
     """What is known of a URL after an answer. Of a page that did not change it is what was known,
-    as of now; of one that failed the content is gone, and why is said."""
+    as of now; of one that failed the content is gone, and why is said. `timings`: without them
+    those of the request alone."""
+    timings = request_timings(record) if timings is None else timings
     datum = record.datum
     metadata = datum.metadata
     status = Status(datum.status)
     if status is Status.FETCH_NOTMODIFIED and before is not None and before.is_page:
-        return _confirmed(before, record)
+        return _confirmed(before, record, timings)
     redirect, refusal = "", ""
     if status in _REDIRECTS:
         target = redirect_target(record.url, record.location)
@@ -131,7 +134,7 @@ def page_of_record(
         image=_image(record, parsed, before),
         segment=segment if record.content is not None else "",
         parse="" if parsed is None or parsed.status == "success" else parsed.message,
-        timings=request_timings(record),
+        timings=timings,
     )
 
 
@@ -173,12 +176,12 @@ def _is_good(status: Status) -> bool:
     return status is Status.FETCH_SUCCESS or status in _REDIRECTS
 
 
-def _confirmed(before: Page, record: FetchRecord) -> Page:
+def _confirmed(before: Page, record: FetchRecord, timings: Timings) -> Page:
     values = {name: getattr(before, name) for name in before.__struct_fields__}
     values |= {
         "fetched_ms": record.datum.fetch_time,
         "fetches": before.fetches + 1,
-        "timings": request_timings(record),
+        "timings": timings,
     }
     return Page(**values)
 

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
+
+from msgspec import structs
 
 from crawl.fetcher.values.record import FetchRecord
-from crawl.service.fetching.robots_waits import RobotsWaits
+from crawl.service.fetching.robots_waits import RobotsWaits, authority_of
 from crawl.service.finishing.page_rows import request_timings
-from crawl.service.values import Finished, Job, JobState
+from crawl.service.values import Finished, Job, JobState, Timings
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import SERVICE_STAGE_SECONDS
-from crawl.urls.servers import server_of
+
+_UNKNOWN: Final[tuple[None, None]] = (None, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +24,18 @@ class StageTimes:
 
     meter: Meter
     robots: RobotsWaits
+
+    def of_page(self, record: FetchRecord, jobs: Sequence[Job], parse_s: float) -> Timings:
+        """What is known when a page is stored: of the job that has waited for it the longest, and
+        all but how long it takes to be stored."""
+        waits = [self.waits(record, job) for job in jobs]
+        queue_ms, robots_ms = max(waits, key=sum, default=_UNKNOWN)
+        return structs.replace(
+            request_timings(record),
+            queue=queue_ms,
+            robots=robots_ms,
+            parse=None if record.content is None else parse_s * 1000,
+        )
 
     def observe(
         self,
@@ -57,13 +73,12 @@ class StageTimes:
                     self._observe("own", _seconds(each.page.fetched_ms, each.finished_ms))
 
     def waits(self, record: FetchRecord, job: Job) -> tuple[int, int]:
-        """Milliseconds from the job's submission, or from the redirect that led it here, to the
-        request: in queues and pauses, and for robots.txt."""
+        """Milliseconds from the job's submission, or from the redirect that led it here, until its
+        host was looked up: in queues and pauses, and for robots.txt."""
         since_ms = max([job.submitted_ms, *(hop.at_ms for hop in job.hops[-1:])])
-        asked_ms = record.datum.fetch_time - (record.response_ms or 0)
-        server = server_of(record.url)
-        authority = "" if server is None else server.origin
-        robots_ms = self.robots.within(authority, since_ms, asked_ms)
+        # the host is looked up before the request, whose time has it not
+        asked_ms = record.datum.fetch_time - (record.response_ms or 0) - (record.dns_ms or 0)
+        robots_ms = self.robots.within(authority_of(record.url), since_ms, asked_ms)
         # a job that joined when the request was under way has not waited for it to begin
         return max(0, asked_ms - since_ms - robots_ms), robots_ms
 

@@ -13,6 +13,7 @@ from crawl.fetcher.values.item import FetchItem
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.status import Status
 from crawl.service.fetching.arrivals import Arrivals
+from crawl.service.fetching.robots_waits import authority_of
 from crawl.service.kafka.client import Outgoing, Sender
 from crawl.service.kafka.holdings import Held, Holdings
 from crawl.service.kafka.messages import result_message, returned_message
@@ -42,6 +43,7 @@ class Bringer:
         topic: str,
         largest: int,
         pause_of: Callable[[str], float],
+        robots_span: Callable[[str], tuple[int, int]],
         clock: Clock,
         counters: Counters,
         on_left: Callable[[str], None],
@@ -52,6 +54,7 @@ class Bringer:
         self._topic = topic
         self._largest = largest
         self._pause_of = pause_of
+        self._robots_span = robots_span
         self._clock = clock
         self._counters = counters
         self._on_left = on_left
@@ -83,7 +86,8 @@ class Bringer:
         held = self._holdings.of_url(record.url)
         may_come_again = record.datum.status is Status.FETCH_RETRY
         pause_s = self._pause_of(record.host) if may_come_again else 0.0
-        raw = result_message(record, _jobs(held), pause_s)
+        span = self._robots_span(authority_of(record.url))
+        raw = result_message(record, _jobs(held), pause_s, robots_span=span)
         if len(raw) > self._largest:
             self._arrivals.finished([record])
             self._send_returned(record.url, record.host, held, _TOO_LARGE)

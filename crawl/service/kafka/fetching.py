@@ -19,8 +19,10 @@ from crawl.counters import Counters
 from crawl.errors import ConfigError, StorageError
 from crawl.fetcher.values.politeness import Politeness
 from crawl.fetcher.values.settings import FETCHER_QUEUE_MODE
+from crawl.robots.stored import StoredAnswer
 from crawl.service.fetching.arrivals import Arrivals
 from crawl.service.fetching.lane import Lane
+from crawl.service.fetching.robots_waits import RobotsWaits
 from crawl.service.kafka.bringer import Bringer
 from crawl.service.kafka.client import Kafka, prepare_topics
 from crawl.service.kafka.feeder import Feeder
@@ -60,10 +62,11 @@ class FetchService:
         self._right = SendingRight(
             Partitions(settings.partitions), self._lease, clock, self.counters
         )
-        self._arrivals = Arrivals(lambda answer: None)
+        self._robots_waits = RobotsWaits(clock)
+        self._arrivals = Arrivals(lambda answer: self._robots_waits.end(answer.authority))
         politeness = Politeness.of(config)
         self._lane = Lane(
-            *(config, clock, self._arrivals, lambda authority: None, lambda key: None),
+            *(config, clock, self._arrivals, self._known_robots, lambda key: None),
             may_send=self._right.may_send,
         )
         self._feeder = Feeder(
@@ -77,6 +80,7 @@ class FetchService:
             topic=settings.topics.results,
             largest=settings.message_bytes,
             pause_of=self._lane.pause_s,
+            robots_span=self._robots_waits.span,
             clock=clock,
             counters=self.counters,
             on_left=self._feeder.left_lane,
@@ -103,6 +107,11 @@ class FetchService:
         self._stopping = threading.Event()
         self._threads: list[threading.Thread] = []
         self._fault: BaseException | None = None
+
+    def _known_robots(self, authority: str) -> StoredAnswer | None:
+        """None: what others know is in the store, which it does not have."""
+        self._robots_waits.begin(authority)
+        return None
 
     def start(self) -> None:
         """Joins the group; waits for brokers that come up."""

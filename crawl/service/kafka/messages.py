@@ -46,6 +46,9 @@ class ResultMessage(msgspec.Struct, frozen=True, array_like=True):
     """Why there is no record."""
     note: bytes = b""
     """The record, as the journal of a segment notes it."""
+    robots_from_ms: int = 0
+    """When its authority's robots.txt was asked for last, and until when; 0 where it was not."""
+    robots_until_ms: int = 0
 
 
 class HostMessage(msgspec.Struct, frozen=True, array_like=True):
@@ -86,11 +89,19 @@ def job_message_of(raw: bytes) -> JobMessage:
 
 
 def result_message(
-    record: FetchRecord, jobs: tuple[Job, ...], pause_s: float, reason: str = ""
+    record: FetchRecord,
+    jobs: tuple[Job, ...],
+    pause_s: float,
+    reason: str = "",
+    robots_span: tuple[int, int] = (0, 0),
 ) -> bytes:
     """Of a record; a reason says what of its content was left out."""
     note = b"".join(encode_note(Note([record])))
-    return _pack(ResultMessage(_VERSION, record.url, record.host, jobs, pause_s, reason, note))
+    return _pack(
+        ResultMessage(
+            *(_VERSION, record.url, record.host, jobs, pause_s, reason, note), *robots_span
+        )
+    )
 
 
 def returned_message(

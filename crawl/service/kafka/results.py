@@ -20,6 +20,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.hosts import HostTrouble
 from crawl.model.status import Status
 from crawl.service.fetching.arrivals import Arrivals
+from crawl.service.fetching.robots_waits import RobotsWaits, authority_of
 from crawl.service.kafka.client import Kafka, committed_now, consumed
 from crawl.service.kafka.jobs_queue import KafkaJobs
 from crawl.service.kafka.messages import (
@@ -44,10 +45,18 @@ _log = logging.getLogger(__name__)
 class ResultArrivals(Arrivals):
     """Read by one thread; `ended` may be called by another."""
 
-    def __init__(self, kafka: Kafka, jobs: KafkaJobs, clock: Clock, counters: Counters) -> None:
+    def __init__(
+        self,
+        kafka: Kafka,
+        jobs: KafkaJobs,
+        robots_waits: RobotsWaits,
+        clock: Clock,
+        counters: Counters,
+    ) -> None:
         super().__init__(lambda answer: None)
         self._kafka = kafka
         self._jobs = jobs
+        self._robots_waits = robots_waits
         self._clock = clock
         self._told = counters
         self._reading = Lock()
@@ -138,6 +147,9 @@ class ResultArrivals(Arrivals):
 
     def _keep(self, message: Message, result: ResultMessage) -> None:
         self._jobs.keep(result.jobs)
+        if result.robots_until_ms:
+            span = result.robots_from_ms, result.robots_until_ms
+            self._robots_waits.keep(authority_of(result.url), *span)
         place = message.partition() or 0, message.offset() or 0
         with self._reading:
             self._open.setdefault(result.url, deque()).append(place)

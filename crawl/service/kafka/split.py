@@ -206,7 +206,9 @@ class LookupService(_KafkaRole):
 
     def _open_fetching(self) -> None:
         self._robots_waits = RobotsWaits(self.clock)
-        self._results = ResultArrivals(self._kafka, self._jobs, self.clock, self.counters)
+        self._results = ResultArrivals(
+            *(self._kafka, self._jobs, self._robots_waits, self.clock, self.counters)
+        )
         self._arrivals = self._results
         self._fetched_from = self._results
 

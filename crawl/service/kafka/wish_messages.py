@@ -6,36 +6,24 @@ import msgspec
 
 from crawl.errors import UsageError
 from crawl.printable import printable
-from crawl.service.api.bodies import UrlWish, age_s
-from crawl.service.values import Priority, Wish
+from crawl.service.api.bodies import Submission, UrlWish, read_body
+from crawl.service.values import Wish
 
 MAX_BYTES = 64 << 10
 _SHOWN = 2000
 """Characters of a message that are repeated beside the reason why it was refused."""
 _REASON = 300
 
-_decode = msgspec.json.Decoder(UrlWish).decode
-
 
 def wish_of(raw: bytes | None) -> Wish:
-    """The wish of a message, `{"url": …, "priority": …, "max_age": …, "tags": […]}`; UsageError
-    for anything else."""
-    if not raw:
-        raise UsageError("the message is empty")
+    """The wish of a message, `{"url": …, "priority": …, "max_age": …, "tags": […]}` and what else
+    an entry of a submission may have; UsageError for anything else."""
+    raw = raw or b""
     if len(raw) > MAX_BYTES:
         raise UsageError(f"the message is longer than {MAX_BYTES:,} bytes")
-    try:
-        said = _decode(raw)
-    except msgspec.ValidationError as error:
-        raise UsageError(str(error)) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise UsageError(f"the message is no JSON: {error}") from None
-    return Wish(
-        url=said.url,
-        priority=Priority.of_label(said.priority or "normal"),
-        max_age_s=age_s(said.max_age),
-        tags=said.tags or (),
-    )
+    said: UrlWish = read_body(raw, UrlWish, "the message")
+    (wish,) = Submission(urls=(said,)).wishes(owner="")
+    return wish
 
 
 def refusal_of(raw: bytes | None, reason: str, place: str) -> bytes:

@@ -9,8 +9,9 @@ import msgspec
 from msgspec import Meta
 
 from crawl.errors import UsageError
-from crawl.printable import printable
+from crawl.service import request_faults
 from crawl.service.api.bodies import MAX_LOOKUP, Age, Url
+from crawl.service.request_faults import expecting, whole
 
 MAX_WAIT_S = 60
 MAX_CHARACTERS = 100_000
@@ -20,7 +21,6 @@ MAX_PAGES = 50
 _DEFAULT_CHARACTERS = 20_000
 _MOST_SEEDS = 100
 _MOST_PATTERNS = 100
-_LONGEST_MESSAGE = 300
 
 Wait = Annotated[
     float,
@@ -35,8 +35,9 @@ Format = Annotated[
 ]
 Host = Annotated[
     str,
-    Meta(
-        pattern=r"^[A-Za-z0-9\u0080-\uffff._-]{1,253}$",
+    expecting(
+        "the name of a host or a domain, without scheme and path",
+        pattern=whole(r"[A-Za-z0-9\u0080-\uffff._-]{1,253}"),
         description="The name of a host or a domain, without scheme and path.",
         examples=["example.org"],
     ),
@@ -44,8 +45,9 @@ Host = Annotated[
 Pattern = Annotated[str, Meta(min_length=1, max_length=500)]
 CrawlId = Annotated[
     str,
-    Meta(
-        pattern="^[A-Za-z0-9_-]{1,64}$",
+    expecting(
+        "the id of a crawl",
+        pattern=whole("[A-Za-z0-9_-]{1,64}"),
         description="The id that crawl_site answered with.",
     ),
 ]
@@ -97,13 +99,22 @@ class SearchArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     offset: Annotated[int, Meta(ge=0, le=900, description="Pages to pass over.")] = 0
     site: Host | None = None
     language: (
-        Annotated[str, Meta(pattern="^[A-Za-z]{2,3}$", description="Such as en or de.")] | None
+        Annotated[
+            str,
+            expecting(
+                "two or three letters, such as en",
+                pattern=whole("[A-Za-z]{2,3}"),
+                description="Such as en or de.",
+            ),
+        ]
+        | None
     ) = None
     type: (
         Annotated[
             str,
-            Meta(
-                pattern=r"^[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,100}$",
+            expecting(
+                "a media type, such as text/html",
+                pattern=whole(r"[A-Za-z0-9.+-]{1,60}/[A-Za-z0-9.+-]{1,100}"),
                 description="A media type, such as text/html or application/pdf.",
             ),
         ]
@@ -112,8 +123,9 @@ class SearchArguments(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_
     since: (
         Annotated[
             str,
-            Meta(
-                pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,4}[hdwmy])$",
+            expecting(
+                "a day such as 2026-01-31, or a time such as 30d",
+                pattern=whole("[0-9]{4}-[0-9]{2}-[0-9]{2}|[0-9]{1,4}[hdwmy]"),
                 description="Changed since a day, or within a time.",
                 examples=["2026-01-31", "30d"],
             ),
@@ -191,11 +203,16 @@ Arguments = TypeVar("Arguments", bound=msgspec.Struct)
 
 
 def read_arguments(given: Any, kind: type[Arguments]) -> Arguments:
-    """The arguments of a call; UsageError, which names the place, for what they cannot be."""
+    """The arguments of a call; UsageError, which names the argument, what it may be and what was
+    given, for what they cannot be."""
+    given = {} if given is None else given
     try:
-        return msgspec.convert({} if given is None else given, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise UsageError(printable(str(error), _LONGEST_MESSAGE)) from None
+        return msgspec.convert(given, kind)
+    except msgspec.ValidationError as error:
+        what = "the arguments"
+        raise UsageError(request_faults.in_words(error, kind, what, given)) from None
+    except RecursionError:
+        raise UsageError("the arguments are nested too deeply") from None
 
 
 def schema_of(kind: type[msgspec.Struct]) -> dict[str, Any]:

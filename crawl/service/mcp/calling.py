@@ -3,6 +3,7 @@ tool's result. Whoever answers them is a `Ask`: the service in this process, or 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Protocol
 from urllib.parse import urlencode
@@ -36,6 +37,7 @@ _JSON = {"Content-Type": "application/json"}
 _LINES = {"Accept": "application/x-ndjson"}
 _LINES_DECODER = msgspec.json.Decoder(dict[str, Any])
 _FIRST_PAGES = 20
+_IN_OBJECT = re.compile(r"^(the service: )?(?:scope|limits)\.(?=[a-z])")
 _NO_INDEX = "no_index"
 
 
@@ -105,8 +107,22 @@ async def crawl_site(ask: Ask, given: CrawlSiteArguments, nonce: Nonce) -> ToolR
         "limits": {name: each for name, each in limits.items() if each is not None},
         "formats": ["metadata", "markdown"] if given.format == "markdown" else ["metadata"],
     }
-    crawl = await ask(_post("/v1/crawls", body, is_idempotent=False))
+    try:
+        crawl = await ask(_post("/v1/crawls", body, is_idempotent=False))
+    except ServiceFault as fault:
+        raise _of_arguments(fault) from None
     return await _crawl(ask, crawl["id"], 0, _FIRST_PAGES, given.wait, given.max_characters, nonce)
+
+
+def _of_arguments(fault: ServiceFault) -> ServiceFault:
+    """The fault by the name of the tool's argument, which in the interface is in an object."""
+    return ServiceFault(
+        _IN_OBJECT.sub(r"\1", str(fault)),
+        status=fault.status,
+        code=fault.code,
+        details=fault.details,
+        retry_after_seconds=fault.retry_after_seconds,
+    )
 
 
 async def crawl_status(ask: Ask, given: CrawlStatusArguments, nonce: Nonce) -> ToolResult:

@@ -142,8 +142,8 @@ TOOLS = (
     Tool(
         "search",
         "Search what was fetched",
-        "Full-text search over the pages of this crawl, those of the last seconds among them; not"
-        " over the whole web. Use it to find pages by their words before you fetch anything."
+        "Full-text search over the pages of this crawl, found some seconds after they were fetched;"
+        " not over the whole web. Use it to find pages by their words before you fetch anything."
         " `site`, `language`, `type` and `since` narrow it down.",
         given.SearchArguments,
         calling.search,

@@ -55,14 +55,20 @@ class CrawlScope:
     @classmethod
     def of(cls, wish: ScopeWish, seeds: Iterable[str]) -> CrawlScope:
         """Raises UsageError, which names the entry, for what cannot be meant."""
-        for name in ("hosts", "domains", "prefixes", "include", "exclude"):
-            entries = getattr(wish, name)
+        for name, entries in (
+            ("hosts", wish.hosts),
+            ("domains", wish.domains),
+            ("prefix", wish.prefixes),
+            ("include", wish.include),
+            ("exclude", wish.exclude),
+        ):
             if len(entries) > MAX_ENTRIES:
                 raise UsageError(f"scope.{name}: at most {MAX_ENTRIES} entries, got {len(entries)}")
             for entry in entries:
                 if not entry or len(entry) > MAX_EXPRESSION:
                     raise UsageError(
-                        f"scope.{name}: each has from 1 to {MAX_EXPRESSION} characters"
+                        f"scope.{name}: expected from 1 to {MAX_EXPRESSION:,} characters in each"
+                        f" entry, got {len(entry):,}"
                     )
         hosts = frozenset(_host(name, "hosts") for name in wish.hosts)
         domains = frozenset(_host(name, "domains") for name in wish.domains)

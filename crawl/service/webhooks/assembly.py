@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from crawl.clock import Clock
 from crawl.config import Config
+from crawl.counters import Counters
 from crawl.net.dns import HostsFile, Resolve, system_addresses
 from crawl.service.callers.settings_access import WebhookSettings
 from crawl.service.stores.store import Store
@@ -15,6 +16,10 @@ from crawl.service.webhooks.endpoint import EndpointRules
 from crawl.service.webhooks.outbox import Outbox
 from crawl.service.webhooks.registrations import Registrations
 from crawl.service.webhooks.sender import CurlSender
+from crawl.service.webhooks.values import DeathReason
+
+_STORED = {"due": "stored", "paused": f"dead_{DeathReason.PAUSED}"}
+"""What the outbox counts, by the names under which it is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +29,14 @@ class Webhooks:
     registrations: Registrations
     outbox: Outbox
     deliverer: WebhookDeliverer
+
+    def counters(self) -> Counters:
+        """What became of deliveries in this process: how many were stored, how attempts ended, dead
+        letters by reason, and what was dropped."""
+        counted = Counters(self.deliverer.status().counters)
+        for name, count in self.outbox.counters.items():
+            counted[_STORED.get(name, name)] += count
+        return counted
 
     @classmethod
     def of(

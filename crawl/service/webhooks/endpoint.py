@@ -92,8 +92,9 @@ class EndpointRules:
         try:
             self.addresses(endpoint)
         except (OSError, UnicodeError) as error:
+            why = getattr(error, "strerror", None) or error
             raise EndpointRefused(
-                f"{printable(endpoint.host, 200)} cannot be looked up: {error}"
+                f"{printable(endpoint.host, 200)} cannot be looked up: {why}"
             ) from None
         return endpoint
 

@@ -8,6 +8,7 @@ before it is deleted here: a death in between has it delivered twice, and never 
 from __future__ import annotations
 
 import secrets
+import threading
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 from typing import Final
@@ -50,6 +51,14 @@ class Outbox:
         self._random = random
         self.stored: Stored | None = None
         """The deliverer of this process, if it has one: it need not look for them then."""
+        self._counters: Counters = Counters()
+        self._counting = threading.Lock()
+
+    @property
+    def counters(self) -> Counters:
+        """What `add` has said, in all."""
+        with self._counting:
+            return Counters(self._counters)
 
     def add(self, events: Iterable[WebhookEvent]) -> Counters:
         """Stores the events for all endpoints that want them; durable on return. The result says
@@ -74,6 +83,8 @@ class Outbox:
                     rows.append(_due_row(delivery))
         if rows:
             self._store.put_many(Space.WEBHOOKS, rows)
+        with self._counting:
+            self._counters.update(counters)
         if due and self.stored is not None:
             self.stored(due)
         return counters

@@ -30,6 +30,8 @@ class SmallService:
     """What is said of a job, one after the other; the last one again and again."""
     refusals: deque[tuple[int, dict[str, str]]] = field(default_factory=deque)
     """Status and headers of the next answers, before any other is given."""
+    waits: str | None = "j9"
+    """The job of a page that is not known."""
     asked: list[tuple[str, str, dict[str, str], Any]] = field(default_factory=list)
     """Method, path with query, headers and body."""
     events: list[dict[str, Any]] = field(default_factory=list)
@@ -110,7 +112,7 @@ class SmallService:
             return refused
         if page := self.pages.get(said["url"]):
             return JSONResponse(page)
-        job = {"id": "j9", "url": said["url"], "state": "queued"}
+        job = {"id": self.waits, "url": said["url"], "state": "queued"}
         return JSONResponse({"job": job, "see": "/v1/jobs/j9"}, 202)
 
     async def _search(self, request: Request) -> Response:

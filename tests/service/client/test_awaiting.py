@@ -7,8 +7,8 @@ import asyncio
 import pytest
 
 import crawl
-from crawl.errors import ServiceFault, UsageError
-from crawl.service.client import AsyncClient, Client, Page
+from crawl.errors import NotFetchedYet, ServiceFault, UsageError
+from crawl.service.client import AsyncClient, Client
 from tests.service.client.small_service import small_service
 
 A = "http://a.test/"
@@ -18,7 +18,10 @@ def test_it_does_what_the_other_does() -> None:
     async def use(address: str) -> None:
         async with crawl.connect_async(address, timeout=20) as client:
             page = await client.fetch(A)
-            assert isinstance(page, Page) and page.title == "red"
+            assert page.title == "red"
+            with pytest.raises(NotFetchedYet) as late:
+                await client.fetch("http://d.test/", wait=0)
+            assert late.value.job_id == "j9"
             jobs = await client.submit(["http://b.test/", "http://bad.test/"])
             done = {"id": "j0", "url": "http://b.test/", "state": "finished"}
             service.jobs["j0"].append(done)

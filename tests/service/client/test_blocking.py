@@ -11,8 +11,8 @@ from itertools import islice
 import pytest
 
 import crawl
-from crawl.errors import ServiceFault, ServiceUnreachable, UsageError
-from crawl.service.client import Client, Job, JobState, Page
+from crawl.errors import NotFetchedYet, ServiceFault, ServiceUnreachable, UsageError
+from crawl.service.client import Client, JobState
 from tests.service.client.small_service import SmallService, small_service
 
 A = "http://a.test/"
@@ -35,7 +35,6 @@ def test_a_known_page_comes_at_once_with_all_that_the_service_said(
 ) -> None:
     service.pages[A] = {"url": A, "card": {"title": "Ä"}, "novelty": 3, "code": 200}
     page = client.fetch(A, wait="1.5s", max_age="1h")
-    assert isinstance(page, Page)
     assert (page.url, page.final_url, page.title, page.code) == (A, A, "Ä", 200)
     assert page.raw["novelty"] == 3
     method, path, headers, body = service.asked[0]
@@ -50,7 +49,6 @@ def test_text_and_image_come_where_they_are_asked_for(
     service.pages[A] = {"url": A, "markdown": "# Ä", "image": {"url": "http://a.test/i.png"}}
     formats = ["metadata", "markdown"]
     page = client.fetch(A, formats=iter(formats), image=True)
-    assert isinstance(page, Page)
     assert page.markdown == "# Ä" and page.image["url"] == "http://a.test/i.png"
     client.submit(A, formats=formats, image=False)
     client.lookup([A] * 301, formats=iter(formats))
@@ -65,10 +63,27 @@ def test_text_and_image_come_where_they_are_asked_for(
         client.fetch(A, formats="markdown")
 
 
-def test_a_page_that_takes_longer_is_a_job(client: Client) -> None:
-    job = client.fetch(A, wait=0)
-    assert isinstance(job, Job)
-    assert (job.id, job.state, job.is_done) == ("j9", JobState.QUEUED, False)
+def test_a_page_that_takes_longer_is_a_fault_with_its_job(
+    service: SmallService, client: Client
+) -> None:
+    with pytest.raises(NotFetchedYet, match=rf"^{A} is not fetched yet.*wait\('j9'\)") as late:
+        client.fetch(A, wait=0)
+    assert isinstance(late.value, ServiceFault) and late.value.may_pass
+    assert (late.value.job_id, late.value.status) == ("j9", 202)
+    page = {"url": A, "title": "at last"}
+    service.jobs["j9"] = [{"id": "j9", "url": A, "state": "finished", "page": page}]
+    (job,) = client.wait(late.value.job_id)
+    assert job.state == JobState.FINISHED
+    assert job.page is not None and job.page.title == "at last"
+    assert len(service.asked) == 2, "it is asked for once"
+
+
+def test_an_answer_with_neither_page_nor_job_is_not_understood(
+    service: SmallService, client: Client
+) -> None:
+    service.waits = None
+    with pytest.raises(ServiceFault, match="neither a page nor the id of a job"):
+        client.fetch(A, wait=0)
 
 
 def test_urls_are_submitted_and_waited_for(service: SmallService, client: Client) -> None:

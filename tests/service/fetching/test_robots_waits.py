@@ -32,6 +32,30 @@ def test_an_answer_that_never_came_counts_until_now() -> None:
     assert waits.within(B, 0, 20_000) == 0
 
 
+def test_an_answer_that_never_came_is_over_with_the_page_that_waited_for_it() -> None:
+    clock = ManualClock(10_000)
+    waits = RobotsWaits(clock)
+    waits.begin(A)
+    assert waits.within(A, 5_000, 9_000) == 0, "of a page that was asked for before"
+    assert waits.within(A, 9_000, 15_000) == 5_000
+    assert waits.within(A, 20_000, 30_000) == 0
+    clock.advance(30)
+    waits.begin(A)
+    assert waits.within(A, 20_000, 41_000) == 1_000
+
+
+def test_another_process_is_told_what_is_over() -> None:
+    clock = ManualClock(10_000)
+    seen, told = RobotsWaits(clock), RobotsWaits(clock)
+    assert seen.span(A) == (0, 0)
+    seen.begin(A)
+    assert seen.span(A) == (0, 0)
+    clock.advance(2)
+    seen.end(A)
+    told.keep(A, *seen.span(A))
+    assert told.within(A, 11_000, 20_000) == 1_000
+
+
 def test_rules_that_are_asked_for_anew_begin_anew() -> None:
     clock = ManualClock(10_000)
     waits = RobotsWaits(clock)

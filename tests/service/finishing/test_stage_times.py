@@ -3,6 +3,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from crawl.fetcher.values.record import FetchRecord
 from crawl.model.content import Content
@@ -10,7 +11,7 @@ from crawl.model.datum import CrawlDatum
 from crawl.model.status import Status
 from crawl.service.fetching.robots_waits import RobotsWaits
 from crawl.service.finishing.stage_times import StageTimes
-from crawl.service.values import Finished, Hop, Job, JobState, Page, Wish
+from crawl.service.values import Finished, Hop, Job, JobState, Page, Timings, Wish
 from crawl.telemetry.meter import Meter
 from crawl.telemetry.metrics import SERVICE_STAGE_SECONDS
 from crawl.testing.clock import ManualClock
@@ -46,7 +47,7 @@ def test_every_stage_has_its_share() -> None:
     clock.advance(0.3)
     waits.end("http://a")
     stages = StageTimes(meter, waits)
-    # submitted at 0, robots from 100 to 400, asked at 900, answered at 1500
+    # submitted at 0, robots from 100 to 400, looked up at 893, asked at 900, answered at 1500
     fetched = record(T + 1500, response_ms=600, dns_ms=7, connect_ms=50, first_byte_ms=150)
     stages.observe([fetched], {URL: [job()]}, 0.02, 0.005)
     page = Page(url=URL, status=int(Status.FETCH_SUCCESS), fetched_ms=T + 1500)
@@ -67,7 +68,7 @@ def test_every_stage_has_its_share() -> None:
     assert {stage: count for stage, (count, _) in found.items()} == dict.fromkeys(found, 1)
     assert {stage: seconds for stage, (_, seconds) in found.items()} == pytest.approx(
         {
-            "queue": 0.6,
+            "queue": 0.593,
             "robots": 0.3,
             "dns": 0.007,
             "connect": 0.05,
@@ -79,6 +80,24 @@ def test_every_stage_has_its_share() -> None:
             "own": 0.03,
         }
     )
+
+
+def test_a_page_tells_all_stages_that_are_over_when_it_is_stored() -> None:
+    clock = ManualClock(T + 100)
+    waits = RobotsWaits(clock)
+    waits.begin("http://a")
+    clock.advance(0.3)
+    waits.end("http://a")
+    stages = StageTimes(Meter(), waits)
+    fetched = record(T + 1500, response_ms=600, dns_ms=7, connect_ms=50, first_byte_ms=150)
+    later = structs.replace(job(), submitted_ms=T + 450)
+    timings = stages.of_page(fetched, [later, job()], 0.02)
+    assert timings == Timings(
+        queue=593, robots=300, dns=7, connect=50, first_byte=150, body=400, parse=20.0
+    )
+    assert stages.of_page(fetched, [], 0.02).queue is None, "nobody waits any more"
+    gone = FetchRecord(URL, "a", CrawlDatum(Status.FETCH_GONE, T + 100))
+    assert stages.of_page(gone, [job()], 0.02) == Timings(queue=100, robots=0)
 
 
 def test_behind_a_redirect_the_wait_begins_with_it() -> None:

@@ -52,6 +52,9 @@ def test_a_record_comes_as_it_went() -> None:
     message = result_message_of(result_message(record, (JOB,), 1.5))
     assert record_of_message(message) == record
     assert (message.jobs, message.pause_s, message.reason) == ((JOB,), 1.5, "")
+    assert (message.robots_from_ms, message.robots_until_ms) == (0, 0)
+    timed = result_message_of(result_message(record, (), 0.0, robots_span=(7, 9)))
+    assert (timed.robots_from_ms, timed.robots_until_ms) == (7, 9)
     returned = result_message_of(returned_message("u", "h", (), 0.0, "why"))
     assert record_of_message(returned) is None
     assert returned.reason == "why"
@@ -120,6 +123,8 @@ def test_wishes_are_read_as_the_api_reads_them() -> None:
     assert wish_of(raw) == Wish(
         url="http://a.test/", priority=Priority.HIGH, max_age_s=900.0, tags=("x",)
     )
+    raw = b'{"url": "http://a.test/", "formats": ["metadata", "markdown"], "image": true}'
+    assert wish_of(raw) == Wish(url="http://a.test/", formats=("markdown",), image=True)
 
 
 @pytest.mark.parametrize(
@@ -133,7 +138,9 @@ def test_wishes_are_read_as_the_api_reads_them() -> None:
         b'{"url": ""}',
         b'{"url": "http://a.test/", "more": 1}',
         b'{"url": "http://a.test/", "priority": "urgent"}',
+        b'{"url": "http://a.test/", "priority": "high\\n"}',
         b'{"url": "http://a.test/", "max_age": "soon"}',
+        b'{"url": "http://a.test/", "tags": ["\\u001b[2J"]}',
         b'{"url": "http://a.test/", "tags": ["' + b"x" * 200 + b'"]}',
         b"[" * 60_000,
         b" " * 70_000,
@@ -141,6 +148,6 @@ def test_wishes_are_read_as_the_api_reads_them() -> None:
     ],
 )
 def test_a_wish_that_is_none_is_told_why(raw: bytes | None) -> None:
-    with pytest.raises(UsageError) as told:
+    with pytest.raises(UsageError, match="message|: expected |there is no field") as told:
         wish_of(raw)
     assert refusal_of(raw, str(told.value), "topic/0/1").isascii() or raw is not None

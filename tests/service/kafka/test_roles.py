@@ -104,6 +104,12 @@ def test_what_one_role_takes_on_another_fetches_and_a_third_answers(
     assert by_id[jobs[-1]]["page"]["code"] == 404
     status, page, _ = lookup.ask("GET", f"/v1/url?url={urls[5]}")
     assert (status, page["title"]) == (200, "Page /1")
+    # the wait for robots.txt is seen by the role that asks, and told by the one that stores
+    timings = [by_id[each]["page"]["timings_ms"] for each in jobs[: len(urls)]]
+    assert all(
+        {"queue", "robots", "dns", "first_byte", "body", "parse"} <= set(each) for each in timings
+    )
+    assert sum(each["robots"] for each in timings) > 0
     # whoever asked the intake is answered there: the store is the same
     status, job, _ = intake.ask("GET", f"/v1/jobs/{jobs[3]}")
     assert (status, job["state"]) == (200, "finished")

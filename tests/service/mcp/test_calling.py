@@ -11,6 +11,7 @@ from crawl.errors import ServiceFault
 from crawl.service.client.requests import Request
 from crawl.service.mcp import calling
 from crawl.service.mcp.arguments import (
+    CrawlSiteArguments,
     CrawlStatusArguments,
     LookupArguments,
     SearchArguments,
@@ -74,3 +75,13 @@ def test_pages_of_a_crawl_are_asked_for_before_how_far_it_is() -> None:
         "/v1/crawls/c1",
     ]
     assert ask.asked[0].waits_seconds == 2.5
+
+
+def test_what_is_wrong_with_a_crawl_is_said_by_the_name_of_the_argument() -> None:
+    said = "the service: scope.include: '(' is no regular expression of RE2 (not_started)"
+    ask = Answers(ServiceFault(said, status=422, code="not_started"))
+    with pytest.raises(ServiceFault) as told:
+        given = CrawlSiteArguments(seeds=("http://example.org/",), include=("(",))
+        asyncio.run(calling.crawl_site(ask, given, nonce))
+    assert str(told.value) == said.replace("scope.", "")
+    assert (told.value.status, told.value.code) == (422, "not_started")

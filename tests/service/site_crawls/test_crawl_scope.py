@@ -48,7 +48,10 @@ def test_a_hostile_expression_takes_no_time() -> None:
         ({"exclude": ("(?=x)",)}, "scope.exclude: .* is no regular expression of RE2"),
         ({"hosts": ("a b",)}, "scope.hosts: 'a b' is not a host"),
         ({"domains": ("http://a.org/",)}, "scope.domains: .* is not a host"),
-        ({"prefixes": ("",)}, "scope.prefixes: each has from 1 to 1000 characters"),
+        (
+            {"prefixes": ("",)},
+            "scope.prefix: expected from 1 to 1,000 characters in each entry, got 0",
+        ),
         ({"hosts": ("a.org",) * 101}, "scope.hosts: at most 100 entries, got 101"),
     ],
 )

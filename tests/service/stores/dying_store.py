@@ -48,6 +48,7 @@ class Asked:
     """The service, asked as others ask it."""
 
     def __init__(self, crawl: ServedCrawl, address: str, web: SmallWeb) -> None:
+        self.crawl = crawl
         self.service = crawl.service
         self.web = web
         self.address = address
