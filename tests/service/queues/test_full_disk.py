@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,11 @@ def test_what_was_taken_on_waits_for_room_and_is_done_in_its_order(
     queue.claim(2, 0, per_key=2)
     queue.error = FULL
     with patience.patience():
-        kept = [queue.put([entry("c")]), queue.finish(["c", "a"]), queue.release("b", 0)]
+        kept: list[Future[Any]] = [
+            queue.put([entry("c")]),
+            queue.finish(["c", "a"]),
+            queue.release("b", 0),
+        ]
     with pytest.raises(StorageError, match="disk is full"):  # also while others wait
         queue.put([entry("d")]).result(LONG_S)
     assert not any(each.done() for each in kept) and patience.is_waiting

@@ -136,7 +136,7 @@ def _urls_of(segment: Segment) -> Iterator[str]:
     for file in segment.require(FETCH).files:
         with open_table(segment.part_folder(FETCH), file.path) as source:
             for rows in each_group(source, columns=["url"]):
-                yield from rows["url"].to_pylist()
+                yield from map(str, rows["url"].to_pylist())
 
 
 @pytest.mark.slow(seconds=20)
