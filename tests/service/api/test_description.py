@@ -15,8 +15,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from tests.service.api.served import Running, running
 
-pytestmark = pytest.mark.slow(seconds=12)
-
 MADE = {
     "/v1/crawls/{crawl}": "/v1/crawls",
     "/v1/webhooks/{webhook}": "/v1/webhooks",

@@ -13,8 +13,6 @@ import pytest
 from crawl.service.callers.scope import Scope
 from tests.service.api.served import Answer, Running, wait_until
 
-pytestmark = pytest.mark.slow(seconds=25)
-
 JSON = {"Content-Type": "application/json"}
 LOOKUP = b'{"urls": ["http://site.test/"]}'
 
@@ -319,6 +317,7 @@ def test_refusals_are_counted_for_whoever_watches(service: Running) -> None:
     assert 'code="host_refused"' in text
 
 
+@pytest.mark.slow(seconds=5)
 def test_a_client_that_sends_slowly_is_let_go(strict: Running) -> None:
     """Neither one that says nothing, nor one that goes on saying a little, holds a connection."""
     with socket.create_connection(("127.0.0.1", strict.port), timeout=120) as silent:
@@ -355,6 +354,7 @@ def _all_of(connection: socket.socket) -> bytes:
     return said
 
 
+@pytest.mark.slow(seconds=5)
 def test_too_many_connections_are_told_to_come_back(strict: Running) -> None:
     held = [socket.create_connection(("127.0.0.1", strict.port), timeout=120) for _ in range(12)]
     try:
