@@ -89,6 +89,14 @@ def _encodable(data: Any) -> Any:
     return data
 
 
+@pytest.fixture
+def usual_hangup() -> Iterator[None]:
+    """Who tests under nohup ignores SIGHUP, and so would all that a test starts."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """One session for all tests marked `spark`: a JVM takes seconds, a test must not."""

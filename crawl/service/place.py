@@ -47,9 +47,9 @@ def require_crawl(crawl_dir: CrawlDir, config: Config, otherwise: str = "check t
     if has_own_store(crawl_dir, config):
         return
     folder, address = crawl_dir.folder, printable(crawl_dir.address, _LONGEST_PATH)
-    if not _OF_A_CRAWL.isdisjoint(names := folder.names()):
+    if not _OF_A_CRAWL.isdisjoint(folder.names()):
         return
-    if not names and folder.size("") is not None:
+    if folder.size("") is not None:
         raise UsageError(f"{address} is a file: expected the folder of a crawl")
     what = "is no crawl" if folder.exists() else "is not there"
     raise UsageError(f"{address} {what}: {otherwise}")

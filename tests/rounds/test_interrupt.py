@@ -35,6 +35,7 @@ def test_the_first_signal_asks_and_the_second_ends(
     assert capsys.readouterr().err == message
 
 
+@pytest.mark.usefixtures("usual_hangup")
 def test_a_terminal_that_is_closed_asks_and_never_ends() -> None:
     """Its system and its shell may both say so, and nobody reads what is printed then."""
     times: list[int] = []
@@ -101,6 +102,7 @@ def test_a_request_to_stop_that_fails_is_reported(capsys: pytest.CaptureFixture[
     assert "fetch: cannot be stopped gracefully: disk full" in capsys.readouterr().err
 
 
+@pytest.mark.usefixtures("usual_hangup")
 def test_the_handlers_come_back() -> None:
     numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     before = [signal.getsignal(number) for number in numbers]

@@ -119,7 +119,7 @@ def test_a_path_that_is_no_crawl_is_refused_in_a_line_and_nothing_is_made(
         ("mistyped", "mistyped is not there: check the path"),
         ("other", "other is no crawl: check the path"),
         ("file", "file is a file: expected the folder of a crawl"),
-        ("file/below", "file/below is not there: check the path"),
+        ("file/below", "file/below: a part of the path is a file"),
     ):
         for command, *words in _KEYS_COMMANDS:
             answer = call("keys", command, tmp_path / path, *words)
@@ -206,6 +206,7 @@ def started(folder: Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
 
 @pytest.mark.slow(seconds=20)
 @pytest.mark.timeout(600)
+@pytest.mark.usefixtures("usual_hangup")
 @pytest.mark.parametrize("ending", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
 def test_a_signal_ends_it_in_good_order(ending: signal.Signals, tmp_path: Path) -> None:
     with started(tmp_path / "web") as (process, address):
