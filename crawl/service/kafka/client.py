@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -23,8 +24,12 @@ _LOOK_S = 0.2
 _CHECK_S = 3.0
 _START_S = 60.0
 """So long brokers may take to be there when a role starts."""
+_LEAVE_S = 30.0
+"""Longer than any broker takes that answers at all."""
 _OVERHEAD = 4096
 """Bytes of a message beside its value and its key, generously."""
+
+_log = logging.getLogger(__name__)
 
 
 def require_kafka() -> None:
@@ -259,6 +264,27 @@ def consumed(consumer: Consumer, most: int, timeout_s: float) -> list[Message]:
     if first is None:
         return []
     return [first, *(consumer.consume(most - 1, 0) if most > 1 else ())]
+
+
+def left_within(
+    consumer: Consumer, first: Callable[[], None] = lambda: None, seconds: float = _LEAVE_S
+) -> bool:
+    """Leaves the consumer's group, after something that comes `first`; whether it was left in so
+    much time. The client waits without a bound for a broker that dies at that moment: the group
+    finds out by itself then, and what was not committed is read again."""
+
+    def leave() -> None:
+        try:
+            first()
+        finally:
+            consumer.close()
+
+    thread = threading.Thread(target=leave, name="kafka-leave", daemon=True)
+    thread.start()
+    thread.join(seconds)
+    if thread.is_alive():
+        _log.warning("Kafka did not answer when its group was left; it finds out by itself")
+    return not thread.is_alive()
 
 
 def committed_now(

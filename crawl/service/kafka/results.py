@@ -21,7 +21,7 @@ from crawl.model.hosts import HostTrouble
 from crawl.model.status import Status
 from crawl.service.fetching.arrivals import Arrivals
 from crawl.service.fetching.robots_waits import RobotsWaits, authority_of
-from crawl.service.kafka.client import Kafka, committed_now, consumed
+from crawl.service.kafka.client import Kafka, committed_now, consumed, left_within
 from crawl.service.kafka.jobs_queue import KafkaJobs
 from crawl.service.kafka.messages import (
     ResultMessage,
@@ -80,8 +80,7 @@ class ResultArrivals(Arrivals):
 
     def close(self) -> None:
         """Commits what is done, and leaves the group."""
-        self._commit(is_last=True)
-        self._consumer.close()
+        left_within(self._consumer, lambda: self._commit(is_last=True))
 
     def take(
         self, limit: int, timeout_s: float | None

@@ -14,7 +14,7 @@ from crawl.counters import Counters
 from crawl.errors import StorageError, UsageError
 from crawl.service.intake.ids import JobIds
 from crawl.service.intake.intake import Intake, Submitted
-from crawl.service.kafka.client import Kafka, Outgoing, Sender, consumed
+from crawl.service.kafka.client import Kafka, Outgoing, Sender, consumed, left_within
 from crawl.service.kafka.finished_topic import FinishedTopic
 from crawl.service.kafka.wish_messages import refusal_of, wish_of
 from crawl.service.values import Finished, JobState, Wish
@@ -74,7 +74,7 @@ class WishReader:
                 if said and self._take(said):
                     self._commit(said)
         finally:
-            self._consumer.close()
+            left_within(self._consumer)
 
     def _read(self, message: Any) -> _Said:
         try:

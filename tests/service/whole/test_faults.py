@@ -59,8 +59,6 @@ def test_what_a_full_disk_cannot_take_is_not_acknowledged(tmp_path: Path) -> Non
         "folder append *.notes before 1",
         "queue finish before 1",
         pytest.param("store pages before 1", marks=pytest.mark.exhaustive),
-        pytest.param("folder file *.parquet before 1", marks=pytest.mark.exhaustive),
-        pytest.param("folder write SERVICE before 1", marks=pytest.mark.exhaustive),
     ],
 )
 def test_a_service_whose_disk_is_full_refuses_answers_and_goes_on_when_there_is_room(
@@ -68,7 +66,10 @@ def test_a_service_whose_disk_is_full_refuses_answers_and_goes_on_when_there_is_
 ) -> None:
     full = tmp_path / "full"
     monkeypatch.setenv(FULL, str(full))
-    with hosts(2) as web, serving(tmp_path / "crawl", dies=f"full:{step}") as service:
+    with (
+        hosts(2) as web,
+        serving(tmp_path / "crawl", dies=f"full:{step}", service__segment__seconds="1") as service,
+    ):
         first = service.submit([web.url(0, "/p/first")])
         service.wait_for_ends(list(first))
         full.touch()
