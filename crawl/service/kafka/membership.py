@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from crawl.clock import Clock
 from crawl.counters import Counters
 from crawl.errors import StorageError
-from crawl.service.kafka.client import Kafka, committed_now, consumed
+from crawl.service.kafka.client import Kafka, committed_now, consumed, left_within
 from crawl.service.kafka.host_topic import Inheritance, read_inheritance
 from crawl.service.kafka.lease import Lease
 
@@ -119,7 +119,7 @@ class Membership:
                     self._owner.care()
                     self._care_at = self._clock.monotonic() + _CARE_S
         finally:
-            self._consumer.close()
+            left_within(self._consumer)
 
     # messages
 
